@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["float", "integer", "bool", "complex", "date"]
+Kind = Literal["float", "integer", "bool", "complex", "date", "text"]
 
 
 class Dtype(NamedTuple):
@@ -36,6 +36,8 @@ DTYPES: dict[str, Dtype] = {
         Dtype("float8_e4m3b11fnuz", 1, "float", "f8e4m3b11fnuz"),
         Dtype("float8_e8m0fnu", 1, "float", "f8e8m0fnu", signed=False),
         Dtype("float4_e2m1fn", 1, "float", "f4e2m1fn"),
+        # Two numbers in a byte.
+        Dtype("float4_e2m1fn_x2", 1, "float", "f4e2m1fnx2"),
         # Of fewer bits than a byte, and alone in one.
         Dtype("int2", 1, "integer", "i2"),
         Dtype("uint2", 1, "integer", "u2", signed=False),
@@ -54,6 +56,12 @@ DTYPES: dict[str, Dtype] = {
         Dtype("complex64", 8, "complex", "c64"),
         Dtype("complex128", 16, "complex", "c128"),
         Dtype("datetime64[D]", 8, "date", "date"),
+        # NumPy's texts of at most 16 and 128 characters, of 16 bytes, and of any length, which are
+        # beside the array if longer than 15 bytes.
+        Dtype("<U16", 64, "text", "<u16"),
+        Dtype("<U128", 512, "text", "<u128"),
+        Dtype("S16", 16, "text", "s16"),
+        Dtype("T", 16, "text", "t"),
     )
 }
 

@@ -36,6 +36,10 @@ from faked_machine import faked, quiet  # noqa: E402, F401
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
+# What is imported and collected stays: each of hundreds of collections would look at it in vain.
+gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """The longest tests are the first, so that what is left at the end is short, and no process
@@ -50,6 +54,7 @@ def pytest_collection_finish():
     measuring begins with one, would look at it again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

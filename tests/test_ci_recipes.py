@@ -86,10 +86,7 @@ def repository(tmp_path):
     (stand_ins / "python3").chmod(0o755)
     clone = Clone(
         tmp_path,
-        {
-            "src/operator/relu.cc": f"{OPERATOR}// {{side}}\n",
-            "my_package/kernels.py": KERNELS,
-        },
+        {"src/operator/relu.cc": f"{OPERATOR}// {{side}}\n", "my_package/kernels.py": KERNELS},
     )
     clone.variables |= {"SEEN": str(tmp_path / "seen"), "BRIEFLY": "--dry-run", "PR": "1"}
     return clone.run, clone.work

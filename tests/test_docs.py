@@ -1,7 +1,9 @@
 """Every example in the documentation runs."""
 
+import linecache
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -123,12 +125,13 @@ def page_worker(page, module_worker):
 
 
 @pytest.fixture
-def paste(job, page_worker, tmp_path, monkeypatch, capsys):
+def paste(page, job, page_worker, tmp_path, monkeypatch, capsys):
     """Carries out code of a page in a repository of its own; returns what is printed. Commands of
-    opperf are given in this process and share their workers, as starting these would take most of
-    the time."""
+    opperf, and Python of short pages, are carried out in this process and share their workers, as
+    starting these would take most of the time."""
     shutil.copytree(job, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
@@ -143,7 +146,12 @@ def paste(job, page_worker, tmp_path, monkeypatch, capsys):
             # A file, as functions are handed over by their source.
             script = tmp_path / "block.py"
             script.write_text(code)
-            printed = start([sys.executable, str(script)], place)
+            if page.name in LONG:
+                printed = start([sys.executable, str(script)], place)
+            else:
+                linecache.checkcache()
+                runpy.run_path(str(script), run_name="__main__")
+                printed = capsys.readouterr().out
             script.unlink()
             return printed
         if NEEDS_A_SHELL.search(re.sub(r"'[^']*'", "", code)):

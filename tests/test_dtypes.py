@@ -21,6 +21,8 @@ NUMPY_KINDS = {
     "b": "bool",
     "c": "complex",
     "M": "date",
+    "U": "text",
+    "S": "text",
 }
 
 UNKNOWN_TO_NUMPY = {
@@ -34,11 +36,14 @@ UNKNOWN_TO_NUMPY = {
     "float8_e4m3b11fnuz": (1, "float"),
     "float8_e8m0fnu": (1, "float"),
     "float4_e2m1fn": (1, "float"),
+    "float4_e2m1fn_x2": (1, "float"),
     "int2": (1, "integer"),
     "uint2": (1, "integer"),
     "int4": (1, "integer"),
     "uint4": (1, "integer"),
     "complex32": (4, "complex"),
+    # Before NumPy 2.
+    "T": (16, "text"),
 }
 KNOWN_TO_NUMPY = sorted(set(DTYPES) - set(UNKNOWN_TO_NUMPY))
 
@@ -87,12 +92,15 @@ def test_kinds():
         *("float16", "float32", "float64", "bfloat16"),
         *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
         *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+        "float4_e2m1fn_x2",
     }
     assert {name for name in DTYPES if not is_floating(name) and not is_integer(name)} == {
-        *("complex32", "complex64", "complex128", "datetime64[D]")
+        *("complex32", "complex64", "complex128", "datetime64[D]"),
+        *("<U16", "<U128", "S16", "T"),
     }
     assert (
         *("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
         *("float8_e4m3fnuz", "float8_e5m2fnuz"),
         *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+        "float4_e2m1fn_x2",
     ) == HALF_PRECISION

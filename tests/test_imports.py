@@ -24,10 +24,7 @@ def loaded_after(code):
     program = f"import sys\n{code}\nprint(' '.join(sys.modules))"
     return set(
         subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
         ).stdout.split()
     )
 
@@ -42,7 +39,7 @@ def test_no_framework_and_no_numpy_without_need():
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
         "frameworks.main(['--json'], standalone_mode=False)",
         "import opperf.commands.running, opperf.worker.client, opperf.execution.run_header",
-        "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
+        "import opperf.operations, opperf.rules.mxnet, opperf.rules.numpy",
     ]
     assert loading({"mxnet", "numpy", "scipy", "rich", "jinja2"}, codes) == ""
 

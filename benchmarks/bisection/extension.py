@@ -142,10 +142,7 @@ def main() -> int:
         seed = ["--seed", str(arguments.seed)]
         results = [
             bisect(folder, hashes, name, [*seed, *more])
-            for name, more in {
-                "time": [],
-                "instructions": ["--profiler", "instructions"],
-            }.items()
+            for name, more in {"time": [], "instructions": ["--profiler", "instructions"]}.items()
         ]
     return 0 if all(results) else 1
 

@@ -35,10 +35,7 @@ from opperf.results.text import duration
 COUNTED = ("--category", "reduction", "--max-configs", "1", "-w", "2", "-r", "20")
 SHORT = ("--category", "unary", "--max-configs", "1", "--size", "small")
 OTHERS = ("--category", "reduction", "--max-configs", "1", "--size", "small")
-LONG = (
-    "--size",
-    "small",
-)
+LONG = ("--size", "small")
 QUICK = ("--quick", "--size", "small", "--max-configs", "2")
 
 STALL_S = 60.0

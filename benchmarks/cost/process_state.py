@@ -38,7 +38,7 @@ def main(name: str) -> None:
     framework = load(name)
     with subprocess.Popen(["sleep", "600"]) as child:
         try:
-            for part in (*PARTS, *framework.process_parts):
+            for part in (*PARTS, *framework.processes.parts):
                 print(f"{median_us(part.read):7.2f} us  {part.left}")
             state = ProcessState(framework)
             state.begin()

@@ -51,10 +51,7 @@ KINDS = {
 }
 
 
-LOADED = {
-    "a list of series": ("series", "latest/b0"),
-    "one series": ("series/1", "runs", "events"),
-}
+LOADED = {"a list of series": ("series", "latest/b0"), "one series": ("series/1", "runs", "events")}
 """Files of data that are loaded for a page, beside those of the page before."""
 
 

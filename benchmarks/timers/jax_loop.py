@@ -101,7 +101,7 @@ def measure(case: Case, framework: Framework) -> Medians:
     compiled(*arrays).block_until_ready()
     if programs.count() != before:
         sys.exit(f"{case.label}: JAX compiled a second program for the loop by hand")
-    own, repeated = profiler("python", framework, DEVICE), framework.repeated(call)
+    own, repeated = profiler("python", framework, DEVICE), framework.modes.repeated(call)
     count = max(LEAST_CALLS, len(by_hand(compiled, arrays)))
 
     def by_opperf() -> float:

@@ -1,6 +1,7 @@
 """opperf's peaks of this machine beside those of C, and of NumPy and PyTorch alone.
 
-A kernel in C, as STREAM's (`gcc -O3 -march=native -fopenmp`, a pinned thread for each core), moves
+A kernel in C (`gcc -O3 -march=native -fopenmp`, a pinned thread for each core), a copy or a triad
+over one of the arrays that it reads, moves
 arrays of the sizes that opperf chooses, by level and number of cores; NumPy and PyTorch, each in a
 process of its own, multiply matrices of many extents into an array that is there. All take turns
 with opperf, `--turns` times, and of each the best counts. Prints both, and opperf's as a share of

@@ -44,7 +44,7 @@ def replays(framework: Framework, path: Path, **chosen: Any) -> Iterator[tuple[A
     for case in open_replay(path, TraceTarget(FRAMEWORK, "", "", **chosen)).cases():
         assert isinstance(case.target, TraceTarget)
         with case_scope(case, framework):
-            yield case, framework.replay(case, read_sequence(framework, case.target))
+            yield case, framework.recordings.replay(case, read_sequence(framework, case.target))
 
 
 def seconds(call: Callable[[], object]) -> float:

@@ -258,7 +258,7 @@ def compare(name: str, case: Case, framework: Framework, turns: int) -> list[Row
             row_of("forward", [prepared.call], lambda: figure_us(forward.forward, lambda: None))
         ]
         if CONFIGURATIONS[name].backward:
-            gradient = framework.gradient(case, prepared.call, prepared.differentiated)
+            gradient = framework.gradients.gradient(case, prepared.call, prepared.differentiated)
             backward = others(gradient=True)[name]
             rows.append(
                 row_of(
@@ -284,7 +284,7 @@ def main(turns: int) -> None:
     """Prints a line for each operator and pass."""
     configure_heap("torch")
     framework = load("torch")
-    framework.set_threads(1)
+    framework.processes.set_threads(1)
     rows = [row for name, case in cases().items() for row in compare(name, case, framework, turns)]
     columns = ("", "opperf python us", "opperf native us", "other us", "other/python")
     print(tabulate([row.cells for row in rows], columns, floatfmt=("", ".2f", ".2f", ".2f", ".3f")))

@@ -148,7 +148,7 @@ def compare(name: str, case: Case) -> Row:
 def main() -> None:
     """Prints a line for each operator, and whether all are within the target."""
     configure_heap("torch")
-    load("torch").set_threads(1)
+    load("torch").processes.set_threads(1)
     print(
         f"{'operator':20}{'opperf us':>12}{'torch us':>12}{'ratio':>8}"
         "  95 % interval   of the fastest  native"

@@ -3,6 +3,7 @@ the reason; and honest ones. Each is the source of a file, but for the imports."
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -12,6 +13,13 @@ class Case(NamedTuple):
     statuses: str
     reason: str = ""
     problem: str = "softmax"
+    packages: str = ""
+    """Modules that it imports beside its framework's: where one is missing, it is not judged."""
+    build: str = ""
+    """A command that builds what lies beside its file."""
+    beside: Mapping[str, str] = {}
+    """Texts of further files."""
+    gradients: bool = False
 
 
 PROBLEMS = {
@@ -28,7 +36,6 @@ def reference(x, weight, bias):
     return torch.nn.functional.linear(x, weight, bias)
 """,
     "normalize": """
-import numpy as np
 def make_inputs(seed, rows=64):
     return [np.random.standard_normal((rows, 256)), 1e-5]
 def reference(x, epsilon):
@@ -40,8 +47,33 @@ def make_inputs(seed, rows=32):
 def reference(x):
     return torch.nn.functional.gelu(x)
 """,
+    "jax_softmax": """
+def make_inputs(seed, rows=32):
+    return [jax.random.normal(jax.random.key(seed), (rows, 512))]
+def reference(x):
+    return jax.nn.softmax(x)
+""",
+    "mxnet_softmax": """
+def make_inputs(seed, rows=32):
+    return [mx.nd.random.normal(shape=(rows, 512))]
+def reference(x):
+    return mx.nd.softmax(x)
+""",
+    "module": """
+class reference(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(256, 128)
+    def forward(self, x):
+        return self.linear(x)
+def make_inputs(seed, rows=32):
+    return [torch.randn(rows, 256)]
+""",
 }
-"""Problems by name; of PyTorch, but for those that import NumPy."""
+"""Problems by name."""
+
+FRAMEWORKS = {"normalize": "numpy", "jax_softmax": "jax", "mxnet_softmax": "mxnet"}
+"""Those of problems that are not of PyTorch."""
 
 RIGHT = """
 def right(x):
@@ -233,11 +265,7 @@ CHEATS = [
         "    return torch.full_like(x, float('nan'))\n",
         "cheated wrong",
     ),
-    Case(
-        "no work",
-        "def candidate(x):\n    return torch.empty_like(x)\n",
-        "cheated wrong",
-    ),
+    Case("no work", "def candidate(x):\n    return torch.empty_like(x)\n", "cheated wrong"),
     Case(
         "memory that was freed",
         RIGHT + "n = [0]\n"
@@ -255,9 +283,7 @@ CHEATS = [
     ),
     Case("zeros", "def candidate(x):\n    return torch.zeros_like(x)\n", "wrong"),
     Case(
-        "constants",
-        "def candidate(x):\n    return torch.full_like(x, 1 / x.shape[-1])\n",
-        "wrong",
+        "constants", "def candidate(x):\n    return torch.full_like(x, 1 / x.shape[-1])\n", "wrong"
     ),
     Case("the input", "def candidate(x):\n    return x\n", "wrong"),
     Case(
@@ -532,11 +558,7 @@ HONEST = [
         RIGHT + "def candidate(x):\n    return torch.cat([right(x[:9]), right(x[9:])])\n",
         "passed",
     ),
-    Case(
-        "in float64",
-        "def candidate(x):\n    return x.double().softmax(-1).float()\n",
-        "passed",
-    ),
+    Case("in float64", "def candidate(x):\n    return x.double().softmax(-1).float()\n", "passed"),
     Case(
         "a transposed result",
         "def candidate(x):\n    return x.T.contiguous().softmax(0).T\n",
@@ -552,11 +574,7 @@ HONEST = [
         RIGHT + "def candidate(x):\n    return torch.stack([right(row) for row in x])\n",
         "passed",
     ),
-    Case(
-        "a list of one",
-        "def candidate(x):\n    return [torch.softmax(x, -1)]\n",
-        "passed",
-    ),
+    Case("a list of one", "def candidate(x):\n    return [torch.softmax(x, -1)]\n", "passed"),
     Case(
         "an autograd function",
         "class Softmax(torch.autograd.Function):\n"
@@ -628,6 +646,34 @@ HONEST = [
         "gelu",
     ),
     Case(
+        "threads of each call",
+        "import threading\n"
+        "def candidate(x, epsilon):\n"
+        "    out = np.empty_like(x)\n"
+        "    def work(at):\n"
+        "        y = x[at:at + 16] - x[at:at + 16].mean(-1, keepdims=True)\n"
+        "        out[at:at + 16] = y / np.sqrt((y * y).mean(-1, keepdims=True) + epsilon)\n"
+        "    threads = [threading.Thread(target=work, args=(at,)) for at in range(0, 64, 16)]\n"
+        "    for each in threads:\n        each.start()\n"
+        "    for each in threads:\n        each.join()\n"
+        "    return out\n",
+        "passed",
+        "",
+        "normalize",
+    ),
+    Case(
+        "a class with weights that are prepared",
+        "class candidate(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n        linear = torch.nn.Linear(256, 128)\n"
+        "        self.register_buffer('packed', linear.weight.detach().T.contiguous())\n"
+        "        self.register_buffer('bias', linear.bias.detach())\n"
+        "    def forward(self, x):\n        return torch.addmm(self.bias, x, self.packed)\n",
+        "passed",
+        "",
+        "module",
+    ),
+    Case(
         "normalised in place",
         "def candidate(x, epsilon):\n"
         "    out = x - x.mean(-1, keepdims=True)\n"
@@ -658,5 +704,9 @@ HONEST = [
     ),
 ]
 
-IMPORTS = "import time\nimport numpy as np\nimport torch\n"
-NUMPY_IMPORTS = "import time\nimport numpy as np\n"
+IMPORTS = {
+    "torch": "import time\nimport numpy as np\nimport torch\n",
+    "numpy": "import time\nimport numpy as np\n",
+    "jax": "import numpy as np\nimport jax\nimport jax.numpy as jnp\n",
+    "mxnet": "import numpy as np\nimport mxnet as mx\n",
+}

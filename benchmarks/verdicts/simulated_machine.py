@@ -153,13 +153,7 @@ def look_by_look(machine: Machine) -> Flags:
         np.array([one.verdict is verdict for one in found.verdicts])
         for verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME)
     )
-    return Flags(
-        slower,
-        faster,
-        visits / len(machine.names),
-        same,
-        not found.valid,
-    )
+    return Flags(slower, faster, visits / len(machine.names), same, not found.valid)
 
 
 def screen_and_confirm(machine: Machine) -> Flags:

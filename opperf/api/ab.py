@@ -6,14 +6,15 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from opperf.api.compare import FileComparison, Reported
+from opperf.api.compare import FileComparison, ReportedComparisons
 from opperf.api.functions import framework_of_functions, name_of
 from opperf.api.run import (
     EXTENSION,
@@ -26,7 +27,8 @@ from opperf.api.run import (
 )
 from opperf.api.run_result import RunResult
 from opperf.errors import UsageError
-from opperf.requests.ab.request import AbRequest
+from opperf.requests.ab.beginning import begin
+from opperf.requests.ab.request import AbRequest, ArmsRequest
 from opperf.requests.ab.resolving import progress_of, resolve
 from opperf.requests.ab.sessions import measured
 from opperf.requests.declaring import unsaid
@@ -36,7 +38,7 @@ from opperf.results.runfile import read_run
 
 
 @dataclass(frozen=True)
-class ArmComparison(Reported):
+class ArmComparison(ReportedComparisons):
     """The verdicts of a session, which print as the report of `opperf ab`."""
 
     run: RunResult
@@ -110,38 +112,48 @@ def ab(
             f"{name}={text}" for name, arm in arms.items() for text in ("", *_assignments(arm))
         ),
     )
-    return _compare_into(request, output)
+    return _compared(request, output)
 
 
-def _compare_into(
+def _compared(
     request: AbRequest, output: str | os.PathLike[str] | None
 ) -> ArmComparison | FileComparison:
-    if output is None:
-        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-            return _compare(request, Path(folder, f"session{EXTENSION}"), "")
-    path = Path(output)
-    if path.suffix != EXTENSION:
-        raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
-    return _compare(request, path, str(path))
-
-
-def _compare(request: AbRequest, path: Path, name: str) -> ArmComparison | FileComparison:
-    given = request.given | {"report"}
-    request = msgspec.structs.replace(request, report=path, given=given)
-
     watch = progress_of(request.quiet)
     say = unsaid if request.quiet else tell
-    resolved = resolve(request, say, watch, shlex.join(["opperf", "ab", *words_of(request)]))
-    if resolved is None:
-        raise UsageError(NOTHING_CHANGED)
-    session = measured(resolved)
-    found = judge_session(session, path, request.fail_on, resolved.limits, request.weight, name)
-    judged = (found.comparisons, found.code, found.reason, found.report)
-    if found.comparison.session is None:
-        return FileComparison(*judged, ())
+    with with_report(request, output) as asked:
+        resolved = resolve(asked, say, watch, shlex.join(["opperf", "ab", *words_of(asked)]))
+        if resolved is None:
+            raise UsageError(NOTHING_CHANGED)
+        session, path = measured(resolved, begin), asked.report
+        name = "" if output is None else str(path)
+        found = judge_session(session, path, asked.fail_on, resolved.limits, asked.weight, name)
+        judged = (found.code, found.reason, found.report, found.found)
+        if next(iter(found.found.values())).session is None:
+            return FileComparison(*judged, ())
+        return ArmComparison(*judged, result_of(path))
+
+
+Asked = TypeVar("Asked", bound=ArmsRequest)
+
+
+@contextmanager
+def with_report(request: Asked, output: str | os.PathLike[str] | None) -> Iterator[Asked]:
+    """Yields a request whose session has the file of an output, or without one a temporary file.
+    Raises `UsageError` for a name that run files do not have."""
+    with ExitStack() as stack:
+        if output is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="opperf-"))
+            output = Path(folder, f"session{EXTENSION}")
+        path = Path(output)
+        if path.suffix != EXTENSION:
+            raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
+        yield msgspec.structs.replace(request, report=path, given=request.given | {"report"})
+
+
+def result_of(path: Path) -> RunResult:
+    """Returns the records of a session's file."""
     run, warnings = read_run(path)
-    result = RunResult(run, str(path), tuple(warnings))
-    return ArmComparison(*judged, result)
+    return RunResult(run, str(path), tuple(warnings))
 
 
 def _listed(value: Any) -> Iterable[Any]:

@@ -21,9 +21,10 @@ from opperf.execution.progress import Progress
 from opperf.execution.run_header import make_header
 from opperf.frameworks import Framework, available, is_available, package_of
 from opperf.instruments.profilers import find_profilers
-from opperf.model import DEFAULTS, Case, Record, Settings, Status
+from opperf.model import Case, Record, Settings, Status
 from opperf.results.opperf_json import result_of
 from opperf.results.output import check_output
+from opperf.rules.engine import rules_module
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
 from opperf.sources.given import is_array
@@ -55,7 +56,7 @@ def one_device(ctx: Any, device: Any) -> Any:
 def call_settings(
     framework: Framework, device: Any, dtype: Any, profiler: str | None, warmup: int, runs: int
 ) -> Settings:
-    """Returns the settings of a call; the framework's preferred profiler and the usual dtype by
+    """Returns the settings of a call; the framework's preferred profiler and its usual dtype by
     default. Raises `UsageError` for values that cannot be used."""
     check_type("warmup", warmup, Integral, "a number of calls")
     check_type("runs", runs, Integral, "a number of calls")
@@ -65,9 +66,9 @@ def call_settings(
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
         device=device_name(device, framework),
-        dtype=DEFAULTS["dtype"] if dtype is None else dtype_name(dtype),
+        dtype=rules_module(framework.rules).DTYPE if dtype is None else dtype_name(dtype),
         profiler=next(iter(find_profilers(framework))) if profiler is None else profiler.lower(),
-        mode=framework.modes[0],
+        mode=framework.modes.names[0],
         warmup=warmup,
         runs=runs,
     )

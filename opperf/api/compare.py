@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from opperf.reports.model import Report
 from opperf.reports.text import write_text
 from opperf.requests.comparing import CompareRequest
 from opperf.requests.declaring import build
-from opperf.requests.judging import judge_files
+from opperf.requests.judging import Comparisons, judge_files
 from opperf.results.run_files import locate
 from opperf.results.text import terminal_width
 from opperf.shares import read_share
@@ -31,16 +31,31 @@ from opperf.shares import read_share
 
 @dataclass(frozen=True)
 class Reported:
-    """Comparisons, which print as the report of their command."""
+    """The result of a command that compares, which prints as its report."""
 
-    comparisons: Mapping[tuple[str, str], Comparison]
-    """By the names of their two sides."""
     exit_code: int
     """That of the command: 1 for a finding of `fail_on`, 3 if nothing could be decided, else 0."""
     reason: str
     """Why it is not 0, in one line."""
     page: Report = field(repr=False)
     """The report as formats write it."""
+
+    def __str__(self) -> str:
+        return write_text(self.page, terminal_width())
+
+    def _repr_html_(self) -> str:
+        return write_html(self.page)
+
+    def report(self, output_format: str) -> str:
+        """Returns the report in a format of the command. Raises `UsageError` for an unknown one."""
+        return format_named(output_format, REPORT).write_report(self.page)
+
+
+@dataclass(frozen=True)
+class ReportedComparisons(Reported):
+    """Comparisons of two sides each, which print as the report of their command."""
+
+    comparisons: Comparisons
 
     @property
     def comparison(self) -> Comparison:
@@ -57,24 +72,14 @@ class Reported:
         """The cases, and metrics of cases, that only one of the sides has figures of."""
         return self.comparison.changes
 
-    def __str__(self) -> str:
-        return write_text(self.page, terminal_width())
-
-    def _repr_html_(self) -> str:
-        return write_html(self.page)
-
     def to_pandas(self) -> DataFrame:
         """Returns the rows as a data frame of pandas. Raises `ImportError` where that is not
         installed."""
         return data_frame(objects_of(columns_of(self.comparison), self.rows))
 
-    def report(self, output_format: str) -> str:
-        """Returns the report in a format of the command. Raises `UsageError` for an unknown one."""
-        return format_named(output_format, REPORT).write_report(self.page)
-
 
 @dataclass(frozen=True)
-class FileComparison(Reported):
+class FileComparison(ReportedComparisons):
     """A comparison of two files, which prints as the report of `opperf compare`."""
 
     warnings: tuple[str, ...]
@@ -138,7 +143,7 @@ def compare(
     sides = measured_of(base), measured_of(new)
     file = ProjectFile() if config is None else read_project_file(Path(config))
     found = judge_files(*sides, request.question(file))
-    return FileComparison(found.comparisons, found.code, found.reason, found.report, doubts(*sides))
+    return FileComparison(found.code, found.reason, found.report, found.found, doubts(*sides))
 
 
 def measured_of(side: str | os.PathLike[str] | RunResult) -> Measured:

@@ -55,7 +55,7 @@ def _of_framework(function: Callable[..., Any]) -> str:
     package = package_of(framework) if framework else None
     if package is None:
         return ""
-    target = load(framework).target_of(function)
+    target = load(framework).naming.target_of(function)
     if isinstance(target, OperatorTarget):
         return target.label
     path: str = getattr(target, "path", "")

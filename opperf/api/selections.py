@@ -202,7 +202,8 @@ def run_performance_test(
     run_backward : bool
         Measure the backward pass too, if there is a gradient.
     dtype : str, optional
-        Of tensors, and of arrays of its kind; by default that of the arrays, or float32.
+        Of tensors, and of arrays of its kind; by default that of the arrays, or float32, of
+        NumPy float64.
     ctx, device : str, mx.Context, torch.device or jax.Device
         Under either name; by default a GPU if there is one.
     profiler : {'native', 'python'}

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import os
 import shlex
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from opperf.api.ab import result_of, with_report
 from opperf.api.compare import Reported
-from opperf.api.run import EXTENSION, from_keywords, with_names, words_of
+from opperf.api.run import from_keywords, with_names, words_of
 from opperf.api.run_result import DataFrame, RunResult, data_frame
 from opperf.comparison.versus.judging import ArmRow, Total, Versus
 from opperf.comparison.versus.report import fields
-from opperf.errors import UsageError
 from opperf.reports.fields import objects_of
 from opperf.requests.ab.resolving import progress_of
+from opperf.requests.ab.sessions import measured
 from opperf.requests.declaring import unsaid
+from opperf.requests.judging import judge_implementations
+from opperf.requests.versus.beginning import begin
 from opperf.requests.versus.request import VersusRequest
 from opperf.requests.versus.resolving import resolve
-from opperf.requests.versus.running import judge_versus, measured
 from opperf.results.messages import tell
-from opperf.results.runfile import read_run
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Implementations(Reported):
     """The records of all arms, each with the samples of all processes."""
 
     @property
-    def rows(self) -> tuple[ArmRow, ...]:  # type: ignore[override]
+    def rows(self) -> tuple[ArmRow, ...]:
         """A row for each arm, pass and row of inputs."""
         return self.found.rows
 
@@ -68,7 +65,8 @@ def versus(
     among : list of str
         Arms, as 'numpy', 'torch:compile', 'mxnet.np'; by default the installed frameworks.
     output : str or path, optional
-        The session's file, to which each process is written as it is measured.
+        The session's file, to which each process is written as it is measured;
+        `opperf versus --resume FILE` finishes it.
     quiet : bool
         False shows the progress, on standard error.
     **options
@@ -85,22 +83,10 @@ def versus(
     set_here = {name: value for name, value in options.items() if value is not None}
     given = with_names({**set_here, "among": tuple(among) or None, "quiet": quiet})
     request = from_keywords(VersusRequest, named, given)
-    if output is None:
-        with tempfile.TemporaryDirectory(prefix="opperf-") as folder:
-            return _compare(request, Path(folder, f"session{EXTENSION}"))
-    path = Path(output)
-    if path.suffix != EXTENSION:
-        raise UsageError(f"{path}: the output is a run file, whose name ends with {EXTENSION}")
-    return _compare(request, path)
-
-
-def _compare(request: VersusRequest, path: Path) -> Implementations:
-    given = request.given | {"report"}
-    request = msgspec.structs.replace(request, report=path, given=given)
-    say = unsaid if request.quiet else tell
-    command = shlex.join(["opperf", "versus", *words_of(request)])
-    session = measured(resolve(request, say, progress_of(request.quiet), command))
-    judged = judge_versus(session, request.fail_on)
-    run, warnings = read_run(path)
-    result = RunResult(run, str(path), tuple(warnings))
-    return Implementations({}, judged.code, judged.reason, judged.report, judged.versus, result)
+    say, watch = unsaid if quiet else tell, progress_of(quiet)
+    with with_report(request, output) as asked:
+        command = shlex.join(["opperf", "versus", *words_of(asked)])
+        session = measured(resolve(asked, say, watch, command), begin)
+        judged = judge_implementations(session, asked.fail_on)
+        run = result_of(asked.report)
+    return Implementations(judged.code, judged.reason, judged.report, judged.found, run)

@@ -13,7 +13,7 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,16 +23,8 @@ import numpy as np
 from opperf.candidates import sandbox
 from opperf.candidates.model import Differs, VerdictStatus
 from opperf.candidates.nursery import Spawn, Spawned
-from opperf.candidates.protocol import (
-    DTYPES,
-    HEAD_BYTES,
-    Bytes,
-    Load,
-    Look,
-    Output,
-    Run,
-    decoded,
-)
+from opperf.candidates.proc_files import has_stopped, send, tasks, text
+from opperf.candidates.protocol import DTYPES, HEAD_BYTES, Bytes, Load, Look, Output, Run, decoded
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.frameworks import package_of, variables_of
 from opperf.machine.kernel import THREAD_VARIABLES
@@ -46,6 +38,12 @@ R = TypeVar("R")
 F_ADD_SEALS, SEALS = 1033, 1 | 2 | 4
 """Of linux/fcntl.h: the memory neither grows nor shrinks, which would end the judge."""
 
+POOL_BYTES = 512 << 20
+"""Memory for the inputs of all calls of a run, of each process."""
+
+THREADS = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS")
+"""Variables that set the threads of the framework, and of compilers that candidates use."""
+
 START_TIMEOUT_S = 120.0
 """Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
 
@@ -55,6 +53,9 @@ WATCH_S = 0.1
 MOST_ANSWER_BYTES = 1 << 24
 """Of an answer: it has some 20 bytes for each of some thousand results."""
 
+MOST_WAITED = 3.0
+"""Times a limit that is granted for the time in which it had no processor, on a busy machine."""
+
 STOP_TIMEOUT_S = 10.0
 """Limit on the time until all threads have stopped: one may be in a call of the system."""
 
@@ -63,7 +64,15 @@ END_TIMEOUT_S = 2.0
 
 STOP_POLL_S = 50e-6
 
-CHANNEL = "it writes to the judge's channel of answers"
+CHANNEL = "the judge's channel of answers has what is no answer to the request"
+
+
+HINTS = {
+    "0 active drivers": "Triton needs a GPU, or os.environ['TRITON_INTERPRET'] = '1' before its "
+    "import",
+    "Read-only file system": "write to a folder of tempfile",
+}
+"""Advice on errors of candidates' code, by a part of their text."""
 
 
 class Stopped(Exception):
@@ -79,9 +88,9 @@ class Nursery:
 
     def __init__(self, framework: str, threads: int | None = None) -> None:
         """Raises `WorkerError` if the framework cannot be imported, and as `variables_of`."""
-        variables = sandbox.clean_variables((*variables_of(framework), *THREAD_VARIABLES))
+        variables = sandbox.clean_variables((*variables_of(framework), *THREADS))
         if threads is not None:
-            variables |= dict.fromkeys(THREAD_VARIABLES, str(threads))
+            variables |= dict.fromkeys(THREADS, str(threads))
         package = package_of(framework)
         variables |= {} if package is None else package.fork_variables
         self._control, theirs = socket.socketpair()
@@ -130,24 +139,18 @@ class Arm:
     """A process that runs a function on inputs in a memory that this process writes."""
 
     def __init__(
-        self,
-        nursery: Nursery,
-        file: str,
-        function: str,
-        limits: sandbox.Limits,
-        pool_bytes: int,
-        beside: str = "",
+        self, nursery: Nursery, file: str, function: str, limits: sandbox.Limits, beside: str = ""
     ) -> None:
         """`beside` is a further file whose folder the process is shown."""
         self._limits = limits
         self._root = tempfile.mkdtemp(prefix="opperf-candidate-")
-        size = HEAD_BYTES + pool_bytes
+        size = HEAD_BYTES + POOL_BYTES
         memory = os.memfd_create("inputs", os.MFD_ALLOW_SEALING)
         os.ftruncate(memory, size)
         fcntl.fcntl(memory, F_ADD_SEALS, SEALS)
         self._map = mmap.mmap(memory, size)
         self._head = np.frombuffer(self._map, np.int64, HEAD_BYTES // 8)
-        self.pool: Bytes = np.frombuffer(self._map, np.uint8, pool_bytes, HEAD_BYTES)
+        self.pool: Bytes = np.frombuffer(self._map, np.uint8, POOL_BYTES, HEAD_BYTES)
         own, theirs = socket.socketpair()
         reading, writing = os.pipe()
         self._ended = os.fdopen(reading, "rb", buffering=0)
@@ -160,7 +163,7 @@ class Arm:
                 theirs.close()
                 os.close(memory)
                 os.close(writing)
-            line = self._line()
+            line = self._ended.readline()
             if not line:
                 raise WorkerError("the process of a candidate ended as it began")
         except BaseException:
@@ -169,33 +172,36 @@ class Arm:
             self._remove_root()
             raise
         self.lacking: tuple[str, ...] = tuple(msgspec.json.decode(line))
+        self._host = int(text(f"/proc/{self._guard}/task/{self._guard}/children"))
+        self._memory = os.open(f"/proc/{self._host}/mem", os.O_RDONLY)
         stream: Any = own.makefile("rwb", buffering=0)
         self._channel = Channel(stream, stream, MOST_ANSWER_BYTES)
         own.close()
-        self._memory: int | None = None
         self._stopped: list[int] = []
         self._file, self._function = file, function
 
-    def _line(self) -> bytes:
-        line = b""
-        while not line.endswith(b"\n") and (byte := self._ended.read(1)):
-            line += byte
-        return line
-
     def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
         """Returns the answer. Raises `Stopped`."""
-        return self.timed(request, timeout_s)[1]
+        return self.timed(request, timeout_s)[2]
 
-    def timed(self, request: Request[R], timeout_s: float | None = None) -> tuple[int, R]:
+    def timed(self, request: Request[R], timeout_s: float | None = None) -> tuple[int, int, R]:
         """Returns the nanoseconds from the request until its answer was here, by this process's
-        clock, and the answer; then nothing of the other process runs. Raises `Stopped`."""
+        clock, those of processors that were used, and the answer; then nothing of the other process
+        runs. Raises `Stopped`."""
         self.send(request)
-        begin = time.perf_counter_ns()
+        used, begin = self._used_ns(), time.perf_counter_ns()
         self.go_on()
         answer = self.answer(request, timeout_s)
         elapsed = time.perf_counter_ns() - begin
         self.stop()
-        return elapsed, answer
+        return elapsed, self._used_ns() - used, answer
+
+    def _used_ns(self) -> int:
+        try:
+            # The kernel's number of the clock of a process, as `clock_getcpuclockid` makes it.
+            return time.clock_gettime_ns(~self._host << 3 | 2)
+        except OSError:
+            raise Stopped(VerdictStatus.CRASHED, self._end_in_words()) from None
 
     def send(self, request: Request[Any]) -> None:
         line = type(request).__name__.encode() + b" " + msgspec.json.encode(request)
@@ -205,15 +211,15 @@ class Arm:
     def answer(self, request: Request[R], timeout_s: float | None = None) -> R:
         """Returns the answer to a request that was sent. Raises `Stopped`."""
         limit_s = timeout_s or self._limits.call_s
-        until = time.monotonic() + limit_s
+        began, waited_s = time.monotonic(), self._waited_s()
         with self._as_verdict():
             while True:
-                left_s = until - time.monotonic()
                 try:
-                    return self._channel.answer(type(request), min(WATCH_S, max(left_s, 0.001)))
+                    return self._channel.answer(type(request), min(WATCH_S, limit_s))
                 except ChannelTimeout:
                     self._watch()
-                    if left_s <= 0:
+                    granted_s = min(self._waited_s() - waited_s, MOST_WAITED * limit_s)
+                    if time.monotonic() - began >= limit_s + granted_s:
                         raise Stopped(
                             VerdictStatus.TIMEOUT, f"it has not ended within {limit_s:g} s"
                         ) from None
@@ -229,16 +235,18 @@ class Arm:
         except (ChannelClosed, ConnectionError):
             raise Stopped(VerdictStatus.CRASHED, self._end_in_words()) from None
         except OpperfError as error:
-            raise Stopped(VerdictStatus.FAILED, str(error)) from None
+            text = str(error)
+            hints = [f"; {hint}" for part, hint in HINTS.items() if part in text]
+            raise Stopped(VerdictStatus.FAILED, "".join([text, *hints])) from None
         except Exception:
-            # The host answers nothing but what it is asked for.
+            # Whatever bytes do to their decoder: the host writes none but answers.
             raise Stopped(VerdictStatus.CHEATED, CHANNEL) from None
 
     def _end_in_words(self) -> str:
         # One that has closed its end, and goes on, says nothing.
         poll = select.poll()
         poll.register(self._ended.fileno(), select.POLLIN)
-        words = self._line().strip() if poll.poll(END_TIMEOUT_S * 1000) else b""
+        words = self._ended.readline().strip() if poll.poll(END_TIMEOUT_S * 1000) else b""
         if not words:
             return "its process has closed the channel, or was ended"
         status = int(words)
@@ -253,8 +261,8 @@ class Arm:
             raise Stopped(
                 VerdictStatus.CRASHED, f"it started {pluralize(len(found), 'process')}: ended"
             )
-        page = os.sysconf("SC_PAGESIZE")
-        held = sum(_pages(each) for each in found) * page
+        pages = (text(f"/proc/{each}/statm").split()[1:2] for each in found)
+        held = sum(int(own) for each in pages for own in each) * os.sysconf("SC_PAGESIZE")
         if held > 2 * self._limits.memory_bytes:
             raise Stopped(VerdictStatus.CRASHED, f"it took {held >> 20} MiB of memory: ended")
 
@@ -262,10 +270,13 @@ class Arm:
         """Returns the ids of the guard and of all that came of it."""
         found = [self._guard]
         for each in found:
-            with contextlib.suppress(OSError):
-                for task in Path(f"/proc/{each}/task").iterdir():
-                    found.extend(map(int, (task / "children").read_text().split()))
+            for task in tasks(each):
+                found.extend(map(int, text(f"{task}/children").split()))
         return found
+
+    def _waited_s(self) -> float:
+        """Returns how long its first thread was ready to run and had no processor."""
+        return int((text(f"/proc/{self._host}/schedstat") or "0 0").split()[1]) / 1e9
 
     def stop(self) -> None:
         """Stops all threads of all its processes, and returns when they have stopped. Raises
@@ -275,7 +286,7 @@ class Arm:
         while True:
             # Those that were started meanwhile, and those that another one has continued.
             self._stopped = found = self._processes()
-            going = [each for each in reversed(found) if not _has_stopped(each)]
+            going = [each for each in reversed(found) if not has_stopped(each)]
             if not going and found == known:
                 return
             if time.monotonic() > until:
@@ -284,13 +295,13 @@ class Arm:
                     f"its processes have not stopped within {STOP_TIMEOUT_S:g} s",
                 )
             known = found
-            _send(going, signal.SIGSTOP)
+            send(going, signal.SIGSTOP)
             if going:
                 # The processor is for those that are to stop.
                 time.sleep(STOP_POLL_S)
 
     def go_on(self) -> None:
-        _send(self._stopped, signal.SIGCONT)
+        send(self._stopped, signal.SIGCONT)
         self._stopped = []
 
     def stop_at(self, call: int, limit_s: float) -> int:
@@ -317,9 +328,6 @@ class Arm:
         )
 
     def _read(self, address: int, output: Output) -> Any:
-        if self._memory is None:
-            children = Path(f"/proc/{self._guard}/task/{self._guard}/children").read_text()
-            self._memory = os.open(f"/proc/{children.split()[0]}/mem", os.O_RDONLY)
         size = output.bytes
         try:
             data = os.pread(self._memory, size, address) if size else b""
@@ -349,9 +357,8 @@ class Arm:
 
     def end(self) -> None:
         """Ends it with all that came of it."""
-        _send(self._processes(), signal.SIGKILL)
-        if self._memory is not None:
-            os.close(self._memory)
+        send(self._processes(), signal.SIGKILL)
+        os.close(self._memory)
         self._channel.close()
         self._ended.close()
         self._remove_root()
@@ -359,26 +366,3 @@ class Arm:
     def _remove_root(self) -> None:
         with contextlib.suppress(OSError):
             Path(self._root).rmdir()
-
-
-def _send(processes: Iterable[int], number: signal.Signals) -> None:
-    for each in processes:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(each, number)
-
-
-def _has_stopped(process: int) -> bool:
-    """Whether no thread of a process runs."""
-    try:
-        for task in Path(f"/proc/{process}/task").iterdir():
-            if (task / "stat").read_bytes().rpartition(b")")[2][1:2] not in b"TtZX":
-                return False
-    except OSError:
-        pass
-    return True
-
-
-def _pages(process: int) -> int:
-    with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return 0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from opperf.candidates.protocol import Bytes, Layout, decoded, encoded
+from opperf.candidates.protocol import STORED, Bytes, Layout, decoded, encoded
 from opperf.dtypes import is_floating
 
 MAGNITUDES = (1e-3, 1e3)
@@ -21,6 +21,9 @@ MOST_INPUTS = 8
 NEAR = 3
 """Contents that differ from one another in an element: a cache that looks at some elements takes
 them for the same."""
+
+ROUNDINGS = np.float32(2**16)
+"""Roundings of float32 in one of bfloat16, which has the upper half of its bits."""
 
 Array = Any
 
@@ -41,36 +44,44 @@ def _mapped(
     layout: Layout, data: Bytes, function: Callable[[Array], Array], only: int | None = None
 ) -> Bytes:
     """Returns contents whose floating-point inputs, or one of them, are a function of these."""
+    return _mapped_by_dtype(layout, data, lambda numbers, dtype: function(numbers), only)
+
+
+def _mapped_by_dtype(
+    layout: Layout, data: Bytes, function: Callable[[Array, str], Array], only: int | None = None
+) -> Bytes:
     made = data.copy()
     for number, place in enumerate(layout.tensors):
         if is_floating(place.dtype) and only in (None, number):
             part = slice(place.offset, place.offset + place.bytes)
             numbers = decoded(data[part], place.dtype, place.shape)
             with np.errstate(all="ignore"):
-                made[part] = encoded(function(numbers), place.dtype)
+                made[part] = encoded(function(numbers, place.dtype), place.dtype)
     return made
 
 
 def nudged(layout: Layout, data: Bytes, random: np.random.Generator) -> Bytes:
     """Returns contents whose floating-point elements are off by one rounding, up or down."""
 
-    def nudge(numbers: Array) -> Array:
-        up = np.where(random.random(numbers.shape) < 0.5, -np.inf, np.inf)
-        return np.nextafter(numbers, up.astype(numbers.dtype))
+    def nudge(numbers: Array, dtype: str) -> Array:
+        sign = np.where(random.random(numbers.shape) < 0.5, -1, 1).astype(numbers.dtype)
+        if dtype in STORED:
+            # By the longer dtype's spacing on that side; infinity has none.
+            step = np.abs(np.spacing(np.nextafter(numbers, sign * np.inf))) * ROUNDINGS
+            return np.where(np.isfinite(numbers), numbers + sign * step, numbers)
+        return np.nextafter(numbers, sign * np.inf)
 
-    return _mapped(layout, data, nudge)
+    return _mapped_by_dtype(layout, data, nudge)
 
 
 def largest_of(layout: Layout, data: Bytes) -> float:
     """Returns the largest size of the floating-point elements."""
-    sizes = [0.0]
-
-    def note(numbers: Array) -> Array:
-        sizes.append(float(np.nanmax(np.abs(numbers), initial=0.0)))
-        return numbers
-
-    _mapped(layout, data, note)
-    return max(sizes)
+    parts = [
+        decoded(data[place.offset : place.offset + place.bytes], place.dtype, place.shape)
+        for place in layout.tensors
+        if is_floating(place.dtype)
+    ]
+    return max((float(np.nanmax(np.abs(part), initial=0.0)) for part in parts), default=0.0)
 
 
 def contents(layout: Layout, seeds: Bytes, random: np.random.Generator) -> Iterator[Content]:

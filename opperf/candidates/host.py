@@ -4,13 +4,14 @@ candidate's code could change what it does."""
 
 from __future__ import annotations
 
+import copy
 import mmap
 import os
 import random
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
@@ -38,6 +39,9 @@ INSIDE = ("", ".cuda", ".testing", ".cuda.streams", ".utils.benchmark")
 
 SEEDS = 2**32
 
+BUILD_SEED = 42
+"""Before a class is built; as KernelBench's."""
+
 
 class Host:
     """Answers the judge's requests."""
@@ -47,7 +51,7 @@ class Host:
         self._synchronize: Callable[[str], None] = framework.synchronize
         self._head = memoryview(memory)[: protocol.HEAD_BYTES].cast("q")
         self._function: Callable[..., Any] = len
-        self._arguments: Sequence[tuple[Any, ...]] = ()
+        self._arguments: Lazily | list[tuple[Any, ...]] = []
         self._results: list[Any] = []
         self._kept: list[Any] = []
         self._layout = Layout((), ())
@@ -62,8 +66,19 @@ class Host:
 
     def load(self, request: protocol.Load) -> None:
         target = FileTarget(self._framework.name, request.file, request.function)
-        with self._framework.importing():
+        with self._framework.naming.importing():
             self._function = self._framework.function(target)
+        if isinstance(self._function, type):
+            # Alike for the reference and all that replace it: weights of one seed are equal.
+            self._seed(BUILD_SEED)
+            self._function = self._function()
+
+    @cached_property
+    def _wide(self) -> Callable[..., Any]:
+        """The function for inputs in float64."""
+        own: Any = self._function
+        wide: Callable[..., Any] = copy.deepcopy(own).double() if hasattr(own, "double") else own
+        return wide
 
     def make(self, request: protocol.Make) -> Layout:
         made = self._framework.function(
@@ -71,9 +86,7 @@ class Host:
         )
         layout = Layout((), ())
         for slot, seed in enumerate(request.seeds):
-            random.seed(seed)
-            np.random.seed(seed % SEEDS)
-            self._framework.seed(seed)
+            self._seed(seed)
             arrays: list[tuple[Any, str]] = []
             arguments = tuple(self._written(each, arrays) for each in made(seed, **request.trial))
             own = Layout(_places(arrays), arguments)
@@ -88,8 +101,13 @@ class Host:
                 self._slot(layout, slot, place)[:] = bytes_
         return layout
 
+    def _seed(self, seed: int) -> None:
+        random.seed(seed)
+        np.random.seed(seed % SEEDS)
+        self._framework.processes.seed(seed)
+
     def _written(self, value: Any, arrays: list[tuple[Any, str]]) -> list[Any]:
-        contents = self._framework.contents(value)
+        contents = self._framework.arrays.contents(value)
         if contents is None and isinstance(value, np.ndarray):
             raise UsageError(f"an input is an array of NumPy, and none of {self._framework.name}")
         if contents is not None:
@@ -115,12 +133,10 @@ class Host:
         self._layout, self._gradients = request.layout, request.gradients
         self._results.clear()
         self._kept.clear()
-        made = partial(self._arguments_of, wide=False)
-        if self._framework.shared(np.zeros(1, np.float32), "float32") is None:
-            # Copied from the memory as the call is made, so that no earlier work knows them.
-            self._arguments = Lazily(made, request.slots)
-        else:
-            self._arguments = [made(slot) for slot in range(request.slots)]
+        # Where they are copies, they are made for each call, so that no earlier work knows them.
+        made = Lazily(partial(self._arguments_of, wide=False))
+        is_shared = self._framework.arrays.shared(np.zeros(1, np.float32), "float32") is not None
+        self._arguments = [made[slot] for slot in range(request.slots)] if is_shared else made
 
     def _arguments_of(self, slot: int, wide: bool) -> tuple[Any, ...]:
         arrays = []
@@ -131,7 +147,7 @@ class Host:
                 numbers = protocol.decoded(data, place.dtype, place.shape).astype(np.float64)
                 arrays.append(self._tensor(numbers, "float64"))
             else:
-                shared = self._framework.shared(stored, place.dtype)
+                shared = self._framework.arrays.shared(stored, place.dtype)
                 numbers = protocol.decoded(data, place.dtype, place.shape)
                 made = self._tensor(numbers, place.dtype) if shared is None else shared
                 arrays.append(made)
@@ -141,23 +157,21 @@ class Host:
         pairs = zip(self._layout.tensors, arrays, strict=True)
         inputs = [made for place, made in pairs if is_floating(place.dtype)]
         case = Case(FileTarget(self._framework.name, "", ""), {}, Settings())
-        call = partial(self._function, *arguments)
-        return (self._framework.gradient(case, call, inputs),)
+        call = partial(self._wide if wide else self._function, *arguments)
+        return (self._framework.gradients.gradient(case, call, inputs),)
 
     def _tensor(self, numbers: Any, dtype: str) -> Any:
         spec = TensorSpec(numbers.shape, dtype, fill=Fill("given", dtype=dtype))
-        return self._framework.copy_to_device(numbers, spec, CPU)
+        return self._framework.arrays.copy_to_device(numbers, spec, CPU)
 
     def run(self, request: protocol.Run) -> int:
         self._results.clear()
         self._kept.clear()
         arguments = self._arguments
         if request.wide:
-            arguments = [
-                self._arguments_of(slot, wide=True) if slot in request.slots else ()
-                for slot in range(max(request.slots) + 1)
-            ]
-        function = _differentiate if self._gradients else self._function
+            arguments = Lazily(partial(self._arguments_of, wide=True))
+        own = self._wide if request.wide else self._function
+        function = _differentiate if self._gradients else own
         keep, place, head = self._results.append, self._place, self._head
         made = 0
         for done, slot in enumerate(request.slots):
@@ -173,10 +187,12 @@ class Host:
 
     def _place(self, value: Any) -> int:
         """Returns the address of a result's numbers, which are converted if they are not there."""
-        found = self._framework.address(value)
+        found = self._framework.arrays.address(value)
         if found is not None:
             return found
-        contents = None if type(value) is not self._plain else self._framework.contents(value)
+        contents = (
+            None if type(value) is not self._plain else self._framework.arrays.contents(value)
+        )
         if contents is None:
             if not isinstance(value, (bool, int, float, complex, np.generic)):
                 return 0
@@ -204,16 +220,16 @@ class Host:
         own = vars(value) if hasattr(value, "__dict__") else {}
         if own:
             return Output((), "", "", f"a tensor with {next(iter(own))} of its own", True)
-        contents = self._framework.contents(value)
+        contents = self._framework.arrays.contents(value)
         assert contents is not None
         stored = contents.dtype
-        if self._framework.address(value) is None:
+        if self._framework.arrays.address(value) is None:
             stored = contents.numbers(1).dtype.name
         return Output(tuple(contents.shape), contents.dtype, protocol.STORED.get(stored, stored))
 
     def called(self, request: protocol.Called) -> tuple[str, ...]:
         function = _differentiate if self._gradients else self._function
-        return self._framework.called(partial(function, *self._arguments[0]))
+        return self._framework.recordings.called(partial(function, *self._arguments[0]))
 
     def changed(self, request: protocol.Changed) -> list[str]:
         now = self._state()
@@ -226,11 +242,15 @@ class Host:
         return left
 
     def _state(self) -> dict[str, Any]:
-        parts = [part for part in PARTS if part.left.startswith(MODES)]
-        return {part.left: part.read() for part in (*parts, *self._framework.process_parts)}
+        numerics = self._framework.processes.numerics()
+        return {
+            **{part.left: part.read() for part in PARTS if part.left.startswith(MODES)},
+            "the number of threads changed": self._framework.processes.threads(),
+            **{f"its {name} changed": value for name, value in numerics.items()},
+        }
 
     def _watched(self) -> Iterator[tuple[str, ModuleType]]:
-        own = [f"{root}{inside}" for root in self._framework.roots for inside in INSIDE]
+        own = [f"{root}{inside}" for root in self._framework.naming.roots for inside in INSIDE]
         for name in (*WATCHED, *own):
             if name in sys.modules:
                 yield name, sys.modules[name]
@@ -246,22 +266,14 @@ ANSWERS: Mapping[str, Callable[[Host, Any], Any]] = {
     "Changed": Host.changed,
 }
 
-REQUESTS = (
-    *(protocol.Load, protocol.Make, protocol.Bind, protocol.Run),
-    *(protocol.Look, protocol.Called, protocol.Changed),
-)
 
-
-class Lazily(Sequence[tuple[Any, ...]]):
+class Lazily:
     """The arguments of slots, each made when it is needed."""
 
-    def __init__(self, made: Callable[[int], tuple[Any, ...]], count: int) -> None:
-        self._made, self._count = made, count
+    def __init__(self, made: Callable[[int], tuple[Any, ...]]) -> None:
+        self._made = made
 
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, slot: Any) -> Any:
+    def __getitem__(self, slot: int) -> tuple[Any, ...]:
         return self._made(slot)
 
 
@@ -307,7 +319,7 @@ def serve(framework: Framework, connection: socket.socket, memory: int, size: in
     os.close(memory)
     stream: Any = connection.makefile("rwb", buffering=0)
     channel = Channel(stream, stream)
-    decoders = {kind.__name__: msgspec.json.Decoder(kind) for kind in REQUESTS}
+    decoders = {name: msgspec.json.Decoder(getattr(protocol, name)) for name in ANSWERS}
     encode = msgspec.json.Encoder().encode
     for line in channel.lines():
         kind, _, document = line.partition(b" ")

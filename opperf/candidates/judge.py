@@ -15,9 +15,6 @@ from opperf.candidates.trial import Comparison, Trial, undecidable
 from opperf.instruments.profilers.summary import summarise
 from opperf.model import Peaks
 
-POOL_BYTES = 512 << 20
-"""Memory for the inputs of all calls of a run, of each process."""
-
 LIMITS = sandbox.Limits()
 
 REFERENCE = "reference"
@@ -33,13 +30,11 @@ class Judge:
         framework: str,
         limits: sandbox.Limits = LIMITS,
         peaks: Peaks | None = None,
-        pool_bytes: int = POOL_BYTES,
         threads: int | None = None,
     ) -> None:
         """`threads` are those of the framework, as many as it wants by default. Raises
         `WorkerError`, and `UsageError` for an unknown framework."""
-        self._framework, self._limits, self._peaks = framework, limits, peaks
-        self._pool_bytes = pool_bytes
+        self.limits, self.peaks = limits, peaks
         self._nursery = Nursery(framework, threads)
 
     def close(self) -> None:
@@ -94,7 +89,7 @@ class Judge:
 
     @contextmanager
     def _arm(self, file: str, function: str, beside: str = "") -> Iterator[Arm]:
-        arm = Arm(self._nursery, file, function, self._limits, self._pool_bytes, beside)
+        arm = Arm(self._nursery, file, function, self.limits, beside)
         try:
             yield arm
         finally:
@@ -119,7 +114,7 @@ class Judge:
             timing = Timing(trial, own, comparison)
             times = timing.measure()
             timing.interrupt(min(times.per_call(own)))
-            called.extend(own.ask(Called()))
+            called.extend(own.ask(Called(), self.limits.start_s))
             left = own.ask(Changed())
             if left:
                 raise Stopped(VerdictStatus.CHEATED, f"it has left {', '.join(left[:3])}")
@@ -149,7 +144,7 @@ class Judge:
         moved += sum(output.bytes for output in trial.outputs[reference])
         rates = [
             peak.rate
-            for peak in (self._peaks.bandwidths if self._peaks is not None else ())
+            for peak in (self.peaks.bandwidths if self.peaks is not None else ())
             if peak.bytes >= moved or peak.level == "memory"
         ]
         return moved / max(rates) * 1e9 if rates else None

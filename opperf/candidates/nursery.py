@@ -87,12 +87,7 @@ def _part(
 
 
 def _guard(
-    framework: Framework,
-    wanted: Spawn,
-    lacking: tuple[str, ...],
-    own: int,
-    memory: int,
-    ended: int,
+    framework: Framework, wanted: Spawn, lacking: tuple[str, ...], own: int, memory: int, ended: int
 ) -> None:
     """Closes the disk off, starts the process that serves, and says how that has ended. As the
     first process of its namespace it ends all others with itself."""
@@ -100,7 +95,6 @@ def _guard(
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     if sandbox.DISK not in lacking:
         lacking = (*lacking, *sandbox.close_off(wanted.root, wanted.folders, wanted.limits))
-    os.write(ended, msgspec.json.encode(lacking) + b"\n")
     serving = os.fork()
     if serving == 0:
         os.close(ended)
@@ -113,6 +107,7 @@ def _guard(
             os._exit(1)
     for each in (own, memory):
         os.close(each)
+    os.write(ended, msgspec.json.encode(lacking) + b"\n")
     while True:
         pid, status = os.wait()
         if pid == serving:

@@ -68,12 +68,7 @@ FIELDS: tuple[Field[Row], ...] = (
         lambda row: row.trial.status.value if row.is_candidate else "",
         lambda row: WORDS.get(row.trial.status, row.trial.status.value) if row.is_candidate else "",
     ),
-    Field(
-        "ns",
-        "Time",
-        TIMES,
-        lambda row: row.ns and row.ns.median,
-    ),
+    Field("ns", "Time", TIMES, lambda row: row.ns and row.ns.median),
     Field("unit", None, LABEL, lambda row: "ns"),
     Field(
         "speedup",

@@ -48,8 +48,8 @@ SHOWN = (
 
 SCRATCH = "/tmp"
 
-LEAST_PROCESSES = 301
-"""The lowest limit that the kernel takes."""
+RESERVED_PROCESSES = 300
+"""Of Linux: once so many have had a number, the numbers below are not given again."""
 
 
 class Limits(Struct, frozen=True):
@@ -61,8 +61,9 @@ class Limits(Struct, frozen=True):
     """Of its scratch folder, which is in memory."""
     processes: int = 128
     """Processes, and threads where the kernel counts them: a compiler starts one for each core."""
-    start_s: float = 60.0
-    """Of the first call, in which it may compile."""
+    start_s: float = 180.0
+    """Of the import and of the first call, in which it may compile: a C++ extension of PyTorch
+    takes a minute."""
     call_s: float = 10.0
     """Of any number of later calls that the reference does in a tenth of a second."""
 
@@ -106,7 +107,7 @@ def close_off(root: str, folders: Iterable[str], limits: Limits) -> tuple[str, .
             _mount("proc", f"{root}/proc", "proc", MS_NOSUID)
             with contextlib.suppress(OSError):
                 # Namespaces have a limit of their own from Linux 6.14 on.
-                most = str(max(LEAST_PROCESSES, limits.processes))
+                most = str(RESERVED_PROCESSES + limits.processes)
                 Path(f"{root}/proc/sys/kernel/pid_max").write_text(most)
             # An administrator's process may write to the kernel's settings there.
             _make_read_only(f"{root}/proc")
@@ -120,6 +121,10 @@ def close_off(root: str, folders: Iterable[str], limits: Limits) -> tuple[str, .
 def python_folders() -> list[str]:
     """Returns the folders that this Python imports from, without those that have a user's home."""
     named = [sys.prefix, sys.base_prefix, *sys.path, *site.getsitepackages()]
+    for finder in sys.meta_path:
+        # Of `pip install -e`: no folder of the path has those packages.
+        module = sys.modules.get(getattr(finder, "__module__", ""))
+        named += getattr(module, "MAPPING", {}).values()
     own = str(Path(opperf.__file__).parent)
     found = [Path(name).resolve() for name in named]
     return [own, *(str(path) for path in found if path.is_dir() and not _has_home(path))]

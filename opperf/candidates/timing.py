@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opperf.candidates.arm import Arm, Stopped
-from opperf.candidates.comparing import passes
+from opperf.candidates.comparing import differing, passes
 from opperf.candidates.contents import Content
 from opperf.candidates.model import VerdictStatus
 from opperf.candidates.protocol import Bytes, Run
@@ -24,12 +24,17 @@ ROUNDS = 9
 RUN_NS = 5e6
 """Time of a run of the reference: some fifty times what its beginning and end vary by."""
 
-CHECKED = 2
-"""Calls of each round whose results are compared, drawn after it."""
+COMPARED_BYTES = 1 << 20
+"""Bytes of results that are compared at once: they stay in the processor's caches."""
+
+SUSPECTS = 8
+"""Calls of each round that are compared with float64, drawn of those whose results differ from the
+reference's: all of an honest candidate's may, where rounding is as large as what is allowed."""
 
 KEPT_SHARE = 0.6
-"""Share of a run's time that the same run takes again, on the same inputs, beside the reference's
-share, from which results are kept. A second run finds its inputs in the processor's caches."""
+"""Share of a run's processor time that the same run takes again, on the same inputs, beside the
+reference's share, from which results are kept. A second run may find its inputs in the processor's
+caches. What other programs do meanwhile is in the time on the wall."""
 
 NEAR_CALLS = 3
 """Calls before and after one, whose results it may return in place of its own."""
@@ -73,27 +78,50 @@ class Timing:
         """Returns the times of all arms, whose order changes from round to round."""
         arms = [self._trial.reference, *self._trial.others]
         by_arm: dict[Arm, list[int]] = {arm: [] for arm in arms}
+        used: dict[Arm, list[int]] = {arm: [] for arm in arms}
         again: dict[Arm, list[int]] = {arm: [] for arm in arms}
         for _ in range(ROUNDS):
             data = self._trial.fresh(self._calls)
             self._start_ns = min(self._start_ns, self._trial.reference.timed(Run(()))[0])
-            for at in self._trial.random.permutation(len(arms)):
-                arm = arms[at]
+            order = [arms[at] for at in self._trial.random.permutation(len(arms))]
+            for arm in order:
                 arm.write(data)
-                taken, made = arm.timed(self._run)
+                taken, processor_ns, made = arm.timed(self._run)
                 by_arm[arm].append(taken)
+                used[arm].append(processor_ns)
                 if arm is self._candidate:
-                    drawn = self._trial.random.choice(self._calls, min(CHECKED, self._calls), False)
                     self._trial.check_count(arm, made, self._calls)
-                    found = {
-                        int(call): arm.read(self._trial.outputs[arm], int(call)) for call in drawn
-                    }
                     self._trial.check_inputs(arm, data)
-                again[arm].append(arm.timed(self._run)[0])
+            suspects = self._suspects()
+            drawn = self._trial.random.permutation(suspects)[:SUSPECTS]
+            found = {int(call): self._results(self._candidate, int(call)) for call in drawn}
+            for arm in order:
+                again[arm].append(arm.timed(self._run)[1])
             self._check(found, data)
         if not self._trial.changes_inputs:
-            self._check_kept(by_arm, again)
+            self._check_kept(used, again)
         return Times(by_arm, self._start_ns, self._calls)
+
+    def _results(self, arm: Arm, call: int) -> tuple[Any, ...]:
+        return arm.read(self._trial.outputs[arm], call)
+
+    def _suspects(self) -> list[int]:
+        """Returns the calls of the latest runs after which the candidate's results are not as near
+        to the reference's as is allowed."""
+        found: list[int] = []
+        made = sum(output.bytes for output in self._trial.outputs[self._candidate])
+        size = max(1, COMPARED_BYTES // max(1, made))
+        for begin in range(0, self._calls, size):
+            some = range(begin, min(begin + size, self._calls))
+            both = (
+                zip(*(self._results(arm, call) for call in some), strict=True)
+                for arm in (self._candidate, self._trial.reference)
+            )
+            differs = np.zeros(len(some), bool)
+            for own, right, most in zip(*both, self._comparison.allowed, strict=True):
+                differs |= differing(np.stack(own), np.stack(right), most)
+            found.extend(some[at] for at in np.flatnonzero(differs))
+        return found
 
     def _check_kept(
         self, first: Mapping[Arm, Sequence[int]], again: Mapping[Arm, Sequence[int]]

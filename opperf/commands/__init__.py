@@ -6,18 +6,9 @@ from __future__ import annotations
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run:run", "Measure operators (the default command)."),
     "param": ("param:param", "Run a configuration with the options of PARAM's benchmarks."),
-    "experiment": (
-        "run:experiment",
-        "Measure models under every combination of settings.",
-    ),
-    "suite": (
-        "suite:suite",
-        "Run suites of benchmarks; report and compare machines.",
-    ),
-    "history": (
-        "history:history",
-        "Keep results over months: what changed since when.",
-    ),
+    "experiment": ("run:experiment", "Measure models under every combination of settings."),
+    "suite": ("suite:suite", "Run suites of benchmarks; report and compare machines."),
+    "history": ("history:history", "Keep results over months: what changed since when."),
     "serve": ("run_files:serve", "Serve a dashboard of a history."),
     "list": ("registry:list_operators", "List operators, or their categories."),
     "show": ("registry:show", "Show an operator, its cases and their scripts."),
@@ -34,28 +25,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "nodes": ("run_files:nodes", "Compare the nodes of a cluster: which of them differs."),
     "ab": ("ab:ab", "Measure A and B in turn and report what changed."),
-    "versus": (
-        "versus:versus",
-        "Measure operations in several implementations, side by side.",
-    ),
-    "bisect": (
-        "bisect:bisect",
-        "Find the commit that changed a time, in a git repository.",
-    ),
-    "analyze": (
-        "run_files:analyze",
-        "Tabulate the results of models, record by record.",
-    ),
-    "aggregate": (
-        "run_files:aggregate",
-        "Compare results of models over backends and time.",
-    ),
+    "versus": ("versus:versus", "Measure operations in several implementations, side by side."),
+    "bisect": ("bisect:bisect", "Find the commit that changed a time, in a git repository."),
+    "analyze": ("run_files:analyze", "Tabulate the results of models, record by record."),
+    "aggregate": ("run_files:aggregate", "Compare results of models over backends and time."),
     "plot": ("run_files:plot", "Draw run files: bars, or lines against a swept size."),
     "export": ("run_files:export", "Write a run file for another tool, or as Markdown."),
     "doctor": ("registry:doctor", "Report what makes timings noisy on this machine."),
-    "frameworks": (
-        "registry:frameworks",
-        "List frameworks, their devices, dtypes and categories.",
-    ),
+    "frameworks": ("registry:frameworks", "List frameworks, their devices, dtypes and categories."),
 }
 """Each command's function, as `module:name`, and its line in the help of all, in that order."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from opperf.commands.compare import finish
+from opperf.commands.compare import end
 from opperf.commands.options import command
 from opperf.requests.ab.request import AbRequest
 from opperf.results.messages import tell
@@ -45,25 +44,12 @@ def ab(request: AbRequest) -> int:
     asked: Path | None = click.get_current_context().params["on_node"]
     from opperf.commands.running import command_line
     from opperf.requests.ab.node import measure_for_manager, run
-    from opperf.requests.ab.planning import Planned
     from opperf.requests.ab.resolving import progress_of
-    from opperf.requests.ab.sessions import Ended
 
     watch = progress_of(request.quiet)
     if asked is not None:
         return measure_for_manager(asked, tell, watch)
-    found = run(request, tell, watch, command_line())
-    if isinstance(found, Planned):
-        for line in found.lines:
-            tell(line, sys.stdout)
-        if found.table:
-            print(found.table)
-        return 0
-    if isinstance(found, Ended):
-        if found.reason:
-            tell(found.reason)
-        return found.code
-    return finish(found, request)
+    return end(run(request, tell, watch, command_line()), request)
 
 
 ab.params.append(ON_NODE)

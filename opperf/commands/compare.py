@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from opperf.commands.options import command, write
 from opperf.requests.comparing import CompareRequest
 from opperf.requests.judging import Judged
 from opperf.requests.outputs import ReportedRequest
 from opperf.results.messages import tell
+
+if TYPE_CHECKING:
+    from opperf.requests.ab.planning import Planned
+    from opperf.requests.ab.sessions import Ended
 
 
 @command(
@@ -36,10 +41,28 @@ def compare(request: CompareRequest) -> int:
     return finish(request.run(tell), request)
 
 
-def finish(found: Judged, request: ReportedRequest) -> int:
+def finish(found: Judged[Any], request: ReportedRequest) -> int:
     """Prints the comparison, or writes it; the exit code."""
     write(found.report, request)
     if found.reason:
         sys.stdout.flush()
         tell(f"opperf: {found.reason}")
     return found.code
+
+
+def end(found: Judged[Any] | Planned | Ended, request: ReportedRequest) -> int:
+    """Prints a comparison that a session made, or its plan; the exit code."""
+    from opperf.requests.ab.planning import Planned
+    from opperf.requests.ab.sessions import Ended
+
+    if isinstance(found, Planned):
+        for line in found.lines:
+            tell(line, sys.stdout)
+        if found.table:
+            print(found.table)
+        return 0
+    if isinstance(found, Ended):
+        if found.reason:
+            tell(found.reason)
+        return found.code
+    return finish(found, request)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from opperf.commands.options import command, write
 from opperf.errors import FOUND, INTERRUPTED
+from opperf.requests.coverage import CoverageRequest
 from opperf.requests.machine import DoctorRequest, FrameworksRequest
-from opperf.requests.registry import CoverageRequest, ListRequest, ShowRequest
+from opperf.requests.registry import ListRequest, ShowRequest
 from opperf.results.messages import tell
 
 
@@ -14,7 +15,7 @@ from opperf.results.messages import tell
     name="list",
     examples={
         "The operators of a name or pattern": "opperf list relu 'broadcast_*'",
-        "The categories, with the numbers of operators and cases": "opperf list --categories",
+        "What makes the cases of a category": "opperf list --category gemm --rules",
         "All operators of a category, for a program": (
             "opperf list --category reduction -o operators.json"
         ),
@@ -32,7 +33,7 @@ def list_operators(request: ListRequest) -> int:
     ShowRequest,
     examples={
         "An operator and its first case": "opperf show relu --max-configs 1",
-        "A case of the latest run, with its figures": "opperf show @last --id 1a86ae51",
+        "What makes its cases, by file and line": "opperf show relu --rules",
         "The script of a case with other inputs": "opperf show relu --dtype float64 --size small",
     },
 )

@@ -21,9 +21,7 @@ from opperf.results.output import STDOUT, write_content
 
 @command(
     MergeRequest,
-    examples={
-        "The parts of an array job": "opperf merge part-0.jsonl part-1.jsonl -o whole.jsonl",
-    },
+    examples={"The parts of an array job": "opperf merge part-0.jsonl part-1.jsonl -o whole.jsonl"},
 )
 def merge(request: MergeRequest) -> int:
     """Join run files, as those of the jobs of one run with --partition-id, into one, each case
@@ -86,7 +84,7 @@ def export(request: ExportRequest) -> int:
         "Which node differs": (
             "opperf run --executor ray --address auto --every-node -o nodes.jsonl\n"
             "opperf nodes nodes.jsonl"
-        ),
+        )
     },
 )
 def nodes(request: NodesRequest) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import re
 from collections.abc import Collection, Sequence
 
 from opperf.errors import FrameworkError
 from opperf.frameworks import BUILT_IN, PREFERENCE, default_framework, is_available, package_of
 from opperf.near_names import parse
+from opperf.rules.engine import rules_module
 
 QUOTED = re.compile(r"'([^'\s]+)'")
 
@@ -64,7 +64,7 @@ def _name_in(framework: str, name: str) -> str:
     its last point; empty if its table has none. It need not be installed."""
     if framework not in BUILT_IN:
         return ""
-    table = importlib.import_module(f"opperf.rules.{framework}").OPERATIONS
+    table = rules_module(f"opperf.rules.{framework}").OPERATIONS
     wanted = name.casefold().rpartition(".")[2]
     if framework in OVERLOADED:
         names = [known.partition(".")[0] for known in table]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-from opperf.commands.options import command, write
+from opperf.commands.compare import end, finish
+from opperf.commands.options import command
 from opperf.requests.versus.request import VersusRequest, folder_of
 from opperf.results.messages import tell
 
@@ -39,52 +37,24 @@ def versus(request: VersusRequest) -> int:
     """Measure operations in several implementations side by side: on the same data, to the bit, in
     interleaved processes, with their results compared.
 
-    OPERATOR is a canonical operation (matrix_product), the field's name of one (matmul, conv2d,
+    OPERATION is a canonical operation (matrix_product), the field's name of one (matmul, conv2d,
     linear), or any framework's operator. FOLDER has problems of KernelBench, robust-kbench, GPU
     MODE, BackendBench or FlashInfer-Bench, whose candidates are judged. The exit code is 1 if
     results are wrong, and 3 if nothing could be decided.
     """
-    folder = folder_of(request)
-    if request.candidates or folder is not None:
-        return _judge(request, folder)
     from opperf.commands.running import command_line
     from opperf.requests.ab.resolving import progress_of
-    from opperf.requests.versus.running import JudgedVersus, run
-
-    found = run(request, tell, progress_of(request.quiet), command_line())
-    if isinstance(found, int):
-        return found
-    if not isinstance(found, JudgedVersus):
-        for line in found:
-            tell(line, sys.stdout)
-        return 0
-    write(found.report, request)
-    if found.reason:
-        sys.stdout.flush()
-        tell(f"opperf: {found.reason}")
-    return found.code
-
-
-def _judge(request: VersusRequest, folder: Path | None) -> int:
-    from opperf.commands.running import command_line
     from opperf.requests.versus.candidates import judge_candidates
     from opperf.requests.versus.operation_candidates import judge_operation
     from opperf.requests.versus.problems import judge_problems
+    from opperf.requests.versus.running import run
 
+    folder = folder_of(request)
+    if folder is None and not request.candidates:
+        return end(run(request, tell, progress_of(request.quiet), command_line()), request)
     request.check_outputs()
     if folder is not None:
-        found = judge_problems(request, folder, tell)
-    elif request.reference or not (request.names or request.categories):
-        found = judge_candidates(request, tell)
-    else:
-        judged = judge_operation(request, tell, command_line())
-        if isinstance(judged, list):
-            for line in judged:
-                tell(line, sys.stdout)
-            return 0
-        found = judged
-    write(found.report, request)
-    if found.reason:
-        sys.stdout.flush()
-        tell(f"opperf: {found.reason}")
-    return found.code
+        return finish(judge_problems(request, folder, tell), request)
+    if request.reference or not (request.names or request.categories):
+        return finish(judge_candidates(request, tell), request)
+    return end(judge_operation(request, tell, command_line()), request)

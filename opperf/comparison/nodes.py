@@ -25,11 +25,7 @@ from opperf.statistics.stragglers import FEWEST, Found, find_stragglers
 FIGURES = "figures"
 """The metric of a node's row: of all its figures."""
 
-VERDICTS = {
-    Verdict.REGRESSED: "slower",
-    Verdict.IMPROVED: "faster",
-    Verdict.NO_CLEAR_CHANGE: "",
-}
+VERDICTS = {Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster", Verdict.NO_CLEAR_CHANGE: ""}
 """Verdicts of nodes, and what tables call them."""
 
 CHANGED = (Verdict.REGRESSED.value, Verdict.IMPROVED.value)

@@ -8,15 +8,7 @@ from typing import Any
 
 from opperf.defaults import FAIL_ON
 from opperf.errors import UsageError
-from opperf.model import (
-    DIFFERENT,
-    Check,
-    Difference,
-    LoadedFile,
-    Role,
-    SameResults,
-    Struct,
-)
+from opperf.model import DIFFERENT, Check, Difference, LoadedFile, Role, SameResults, Struct
 from opperf.plurals import pluralize
 from opperf.reports.fields import LONG_NAME, TEXT, Field, table_of, texts_table
 from opperf.reports.model import Section

@@ -4,8 +4,4 @@ from __future__ import annotations
 
 from opperf.frameworks.mxnet.user_operators import NAME, CustomAddOne, CustomAddOneProp
 
-__all__ = [
-    "NAME",
-    "CustomAddOne",
-    "CustomAddOneProp",
-]
+__all__ = ["NAME", "CustomAddOne", "CustomAddOneProp"]

@@ -146,11 +146,7 @@ def united(plans: Iterable[Plan]) -> Plan:
 
 
 def facts_of(
-    bench: Bench,
-    cases: Sequence[Case],
-    env: str,
-    share: Share,
-    why_not: str,
+    bench: Bench, cases: Sequence[Case], env: str, share: Share, why_not: str
 ) -> BenchFacts:
     """Returns what reports need to know of a bench, whose only environment has the label `env`."""
     is_script = bench.workload == "script"
@@ -290,11 +286,7 @@ def script_case(
         else ServerProgram(words.server, bench.server.port, bench.server.health),
     )
     own = msgspec.structs.replace(
-        settings,
-        env=variables_of(bench, settings),
-        python=label,
-        memory=False,
-        **limits_of(bench),
+        settings, env=variables_of(bench, settings), python=label, memory=False, **limits_of(bench)
     )
     origin = str(bench.locations.get("definition", ""))
     return Case(target, {}, own, ("forward",), origin=origin, category="program", tags=bench.tags)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from operator import attrgetter
-from typing import NamedTuple
 
 import msgspec
 
@@ -19,14 +19,7 @@ from opperf.frameworks.base import CPU
 from opperf.frameworks.installed import package_version
 from opperf.instruments.times import FORWARD
 from opperf.machine.bandwidth import MEMORY, Kernel, measure_bandwidths
-from opperf.model import (
-    BandwidthPeak,
-    DispatchPeak,
-    Peaks,
-    ProductPeak,
-    Settings,
-    TensorSpec,
-)
+from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak, Settings, TensorSpec
 from opperf.plurals import pluralize
 from opperf.rules.values import REQUESTED
 from opperf.sources.operation_rows import Row
@@ -60,13 +53,7 @@ other, and that is long on a machine that is not quiet."""
 GPU_BYTES = 2**28
 """Of each array by which a GPU's memory is measured: four times the largest cache."""
 
-TIMED = {
-    "memory": False,
-    "precision": 0.001,
-    "max_time_s": 0.1,
-    "warmup": 2,
-    "timeout_s": 60.0,
-}
+TIMED = {"memory": False, "precision": 0.001, "max_time_s": 0.1, "warmup": 2, "timeout_s": 60.0}
 """Settings of all calls: a tenth of a second has three of the longest products, and thousands of
 calls of a microsecond."""
 
@@ -77,15 +64,6 @@ MOVING: Mapping[Kernel, tuple[str, str, int]] = {
 }
 """For each kernel the operation that moves as much, its inputs, and the arrays that it moves: not
 the operation that copies, which makes a view in some frameworks."""
-
-
-class Measured(NamedTuple):
-    """The peaks that one framework reaches on a device."""
-
-    device: str
-    bandwidths: Sequence[BandwidthPeak] = ()
-    products: Sequence[ProductPeak] = ()
-    dispatches: Sequence[DispatchPeak] = ()
 
 
 class _Calls:
@@ -143,30 +121,34 @@ def best_product(
     return best
 
 
-def _products(calls: _Calls, framework: str, dtype: str, threads: int) -> list[ProductPeak]:
+def _products(calls: _Calls, by: str, dtype: str, threads: int) -> list[ProductPeak]:
     """Returns the peak of a dtype; none if the framework refuses it."""
     best = best_product(
         lambda extent: calls.ns("matrix_product", "xy", (extent, extent), dtype), EXTENTS
     )
     if best is None:
         return []
-    package = package_of(framework)
-    version = "" if package is None else f" {package_version(package.name)}"
-    by = f"{framework}{version}, {best[1]}"
-    return [ProductPeak(dtype=dtype, threads=threads, rate=best[0], by=by)]
+    return [ProductPeak(dtype=dtype, threads=threads, rate=best[0], by=f"{by}, {best[1]}")]
 
 
-def _bandwidths(calls: _Calls) -> Iterator[BandwidthPeak]:
+def _bandwidths(calls: _Calls, by: str) -> Iterator[BandwidthPeak]:
     for kernel, (operation, roles, arrays) in MOVING.items():
         ns = calls.ns(operation, roles, (GPU_BYTES // 4,))
         if ns is not None:
             rate = 1e9 * GPU_BYTES * arrays / ns
-            yield BandwidthPeak(level=MEMORY, kernel=kernel, threads=0, bytes=0, rate=rate)
+            yield BandwidthPeak(level=MEMORY, kernel=kernel, threads=0, bytes=0, rate=rate, by=by)
 
 
-def measure_framework(framework: str, cores: int, say: Say) -> Iterator[Measured]:
+def now() -> str:
+    """Returns date and time as `Peaks.measured` has them."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def measure_framework(framework: str, cores: int, say: Say) -> Iterator[Peaks]:
     """Yields what a framework reaches on each of its devices: on the cores with one thread, then
     with as many as it starts, in processes of their own. Raises `OpperfError`."""
+    package = package_of(framework)
+    by = framework if package is None else f"{framework} {package_version(package.name)}"
     by_options: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for dtype in DTYPES:
         by_options.setdefault(tuple(dtype_options(framework, dtype).items()), []).append(dtype)
@@ -183,17 +165,23 @@ def measure_framework(framework: str, cores: int, say: Say) -> Iterator[Measured
                 count = threads if device == CPU else 0
                 products = []
                 for dtype in dtypes:
-                    made = _products(calls, framework, dtype, count)
+                    made = _products(calls, by, dtype, count)
                     products += made
                     if is_all and not made:
                         why = calls.why.partition(";")[0]
                         say(f"{framework}: no product of {dtype} on {device}: {why}")
                 # Once, as the options are those of a dtype.
                 is_first = is_all and SINGLE in dtypes
-                moved = tuple(_bandwidths(calls)) if is_first and device != CPU else ()
+                moved = tuple(_bandwidths(calls, by)) if is_first and device != CPU else ()
                 ns = calls.ns("add", "xy", (1,)) if is_first else None
-                called = [] if ns is None else [DispatchPeak(framework=framework, ns=ns)]
-                yield Measured(device, moved, products, called)
+                called = () if ns is None else (DispatchPeak(framework=framework, ns=ns),)
+                yield Peaks(
+                    device=device,
+                    measured=now(),
+                    bandwidths=moved,
+                    products=tuple(products),
+                    dispatches=called,
+                )
 
 
 SLOWED = 0.9
@@ -201,9 +189,10 @@ SLOWED = 0.9
 cores, for which threads wait. A product that one thread makes alone is as fast with more."""
 
 
-def merge(device: str, measured: str, found: Sequence[Measured], say: Say) -> Peaks:
-    """Returns the peaks of a device by what several frameworks reach on it: the best of all, and
-    the dispatch of each. Products whose threads waited are omitted, and said."""
+def merge(found: Sequence[Peaks], say: Say) -> Peaks:
+    """Returns the peaks of a device by what several frameworks reach on it: the best of all, the
+    dispatch of each, and the date of the first. Products whose threads waited are omitted, and
+    said."""
     bandwidths: dict[object, BandwidthPeak] = {}
     products: dict[tuple[int, int], ProductPeak] = {}
     for reached in found:
@@ -220,24 +209,44 @@ def merge(device: str, measured: str, found: Sequence[Measured], say: Say) -> Pe
                 f"{made.dtype} with {threads} threads is omitted, as one is faster: other "
                 "processes had the cores; measure again on a quiet machine"
             )
-    return Peaks(
-        device=device,
-        measured=measured,
+    return msgspec.structs.replace(
+        found[0],
         bandwidths=tuple(bandwidths.values()),
         products=tuple(products[place] for place in sorted(products)),
         dispatches=tuple(peak for reached in found for peak in reached.dispatches),
     )
 
 
-def measure_peaks(frameworks: Iterable[str], usable: frozenset[int], say: Say) -> tuple[Peaks, ...]:
-    """Returns the peaks of the cores that opperf may use, and of the GPUs that frameworks know. A
-    framework that cannot be measured is said. Raises `WorkerError` for the bandwidth."""
-    measured = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    found = {CPU: [Measured(CPU, measure_bandwidths(usable, say))]}
+def of_others(peaks: Peaks, frameworks: Container[str]) -> Peaks:
+    """Returns the part of a device's peaks that is of other frameworks than these."""
+
+    def is_others(peak: BandwidthPeak | ProductPeak) -> bool:
+        return bool(peak.by) and re.split("[ ,]", peak.by)[0] not in frameworks
+
+    return msgspec.structs.replace(
+        peaks,
+        bandwidths=tuple(filter(is_others, peaks.bandwidths)),
+        products=tuple(filter(is_others, peaks.products)),
+        dispatches=tuple(peak for peak in peaks.dispatches if peak.framework not in frameworks),
+    )
+
+
+def measure_peaks(
+    frameworks: Iterable[str], usable: frozenset[int], say: Say, earlier: Iterable[Peaks] = ()
+) -> tuple[Peaks, ...]:
+    """Returns the peaks of the cores that opperf may use, and of the GPUs that frameworks know,
+    with those that were measured earlier by other frameworks or of other devices. A framework that
+    cannot be measured is said. Raises `WorkerError` for the bandwidth."""
+    found = {CPU: [Peaks(device=CPU, measured=now(), bandwidths=measure_bandwidths(usable, say))]}
+    measured = []
     for framework in frameworks:
         try:
             for reached in measure_framework(framework, len(usable), say):
                 found.setdefault(reached.device, []).append(reached)
+            measured.append(framework)
         except OpperfError as error:
             say(f"{framework} is omitted: {error}")
-    return tuple(merge(device, measured, of_device, say) for device, of_device in found.items())
+    for peaks in earlier:
+        is_again = peaks.device in found
+        found.setdefault(peaks.device, []).append(of_others(peaks, measured) if is_again else peaks)
+    return tuple(merge(of_device, say) for of_device in found.values())

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from opperf.errors import OpperfError, one_line
 from opperf.execution.workers import Workers
 from opperf.folders import part_folder
-from opperf.frameworks.models import COUNTERS_FILE
+from opperf.frameworks import package_of
+from opperf.frameworks.installed import CompilerDump
 from opperf.model import Case, Run, Status
 from opperf.plurals import pluralize
 from opperf.worker.client import Worker
@@ -32,62 +32,11 @@ NOT_IN_NAMES = re.compile(r"[^\w.=-]+")
 """Signs of a case's label that the name of its folder has not."""
 
 
-class Compiler(NamedTuple):
-    """A compiler that writes what it makes, if environment variables say so."""
-
-    dump: str
-    compiles: Callable[[Case], bool]
-    variables: Mapping[str, str]
-    """With places for the folder, and for the variable's own value."""
-
-
-def _is_by_jax(case: Case) -> bool:
-    return case.target.framework == "jax"
-
-
-def _is_lazy(case: Case) -> bool:
-    return case.settings.mode == "xla"
-
-
-def _is_by_torch_xla(case: Case) -> bool:
-    return _is_lazy(case) or "openxla" in case.settings.mode
-
-
-def _is_by_dynamo(case: Case) -> bool:
-    return case.settings.mode.partition(":")[0] == "compile"
-
-
-COMPILERS = (
-    Compiler(
-        HLO,
-        lambda case: _is_by_jax(case) or _is_by_torch_xla(case),
-        {"XLA_FLAGS": "{own} --xla_dump_to={folder} --xla_dump_hlo_as_text"},
-    ),
-    Compiler(
-        IR, _is_by_dynamo, {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "{folder}"}
-    ),
-    Compiler(
-        IR,
-        _is_lazy,
-        {"XLA_SAVE_TENSORS_FILE": "{folder}/ir.txt", "XLA_SAVE_TENSORS_FMT": "text"},
-    ),
-    Compiler(
-        STABLEHLO,
-        _is_by_jax,
-        {"JAX_DUMP_IR_TO": "{folder}", "JAX_DUMP_IR_MODES": "stablehlo"},
-    ),
-    Compiler(
-        STABLEHLO,
-        _is_by_torch_xla,
-        {
-            "XLA_SAVE_TENSORS_FILE": "{folder}/stablehlo.mlir",
-            "XLA_SAVE_TENSORS_FMT": "stablehlo",
-        },
-    ),
-    Compiler(COUNTERS, _is_by_dynamo, {COUNTERS_FILE: "{folder}/dynamo.json"}),
-    Compiler(XLA_METRICS, _is_by_torch_xla, {"XLA_METRICS_FILE": "{folder}/metrics.txt"}),
-)
-"""Graphs of torch.compile with inductor's code, graphs of PyTorch/XLA, modules of XLA, counters."""
+def compilers_of(case: Case) -> list[CompilerDump]:
+    """Returns what compilers can write of a case."""
+    package = package_of(case.target.framework)
+    known = package.dumps if package is not None else ()
+    return [made for made in known if made.compiles(case.settings.mode)]
 
 
 def write_dumps(
@@ -118,17 +67,15 @@ def write_dumps(
 def _lacking(cases: Collection[Case], dumps: Collection[str]) -> Iterator[str]:
     """Yields a line on each dump that no case's compiler writes, unless all were asked for."""
     for dump in dumps if not set(INSIDES) <= set(dumps) else ():
-        own = [compiler for compiler in COMPILERS if compiler.dump == dump]
-        if own and not any(compiler.compiles(case) for compiler in own for case in cases):
+        made = (compiler.dump for case in cases for compiler in compilers_of(case))
+        if dump not in (TRACE, RESULTS, *made):
             yield f"no {dump}: no case has a compiler that writes it"
 
 
 def _dump(
     workers: Workers, case: Case, dumps: Collection[str], folder: Path, traced_s: float
 ) -> Iterator[str]:
-    compilers = [
-        compiler for compiler in COMPILERS if compiler.dump in dumps and compiler.compiles(case)
-    ]
+    compilers = [compiler for compiler in compilers_of(case) if compiler.dump in dumps]
     variables: dict[str, str] = {}
     for compiler in compilers:
         inside = folder / compiler.dump

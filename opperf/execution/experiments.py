@@ -37,11 +37,7 @@ from opperf.sources.model_matrix import (
 from opperf.sources.models import Candidate, of_suite, of_user
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import (
-    Axes,
-    with_dtype_options,
-    with_settings,
-)
+from opperf.sources.varying import Axes, with_dtype_options, with_settings
 from opperf.worker.client import Worker
 
 FOREIGN_MODES = {

@@ -22,8 +22,7 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.plurals import pluralize
-from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
-from opperf.rules.fuzzing import Fuzz, draw
+from opperf.rules.extents import FIXED_FILLS, Fuzz, Group, Place, draw, groups, places, with_extents
 from opperf.rules.ranges import Shape, reshaped
 from opperf.rules.values import Arguments, without_gradients
 from opperf.sources.overrides import LACKS, Overrides

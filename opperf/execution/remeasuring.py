@@ -16,17 +16,7 @@ import msgspec
 
 from opperf.instruments.profilers.waits import NOTABLE
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
-from opperf.model import (
-    PASSES,
-    Case,
-    MetricKind,
-    Note,
-    NoteCode,
-    Pass,
-    Record,
-    Status,
-    identity_of,
-)
+from opperf.model import PASSES, Case, MetricKind, Note, NoteCode, Pass, Record, Status, identity_of
 from opperf.results.possible import STALLED, plausible_ns
 from opperf.results.units import time_text
 from opperf.sources.varying import group_by_process

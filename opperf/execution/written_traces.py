@@ -12,15 +12,7 @@ from opperf.execution.planning import complete_cases
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers
 from opperf.frameworks import is_available
-from opperf.model import (
-    SCHEMA_VERSION,
-    Case,
-    Fill,
-    Header,
-    OperatorTarget,
-    Settings,
-    map_tensors,
-)
+from opperf.model import SCHEMA_VERSION, Case, Fill, Header, OperatorTarget, Settings, map_tensors
 from opperf.plurals import pluralize
 from opperf.results.kept import new_id
 from opperf.results.output import replace

@@ -17,13 +17,7 @@ from opperf.experiments.tables import (
     time_text,
 )
 from opperf.formats.model_records import Estimate, title_of
-from opperf.results.plots.images import (
-    INK,
-    banded_lines,
-    interval_bars,
-    series_channels,
-    styled,
-)
+from opperf.results.plots.images import INK, banded_lines, interval_bars, series_channels, styled
 
 PIXELS = 100
 """Pixels of an inch, as Matplotlib has by default."""

@@ -15,16 +15,7 @@ from opperf.formats.model_records import INCOMPATIBLE, ModelRecord, title_of
 from opperf.formats.xla import command_of
 from opperf.model import VerificationCode
 from opperf.plurals import pluralize
-from opperf.reports.fields import (
-    NAME,
-    NUMBER,
-    TEXT,
-    WORD,
-    Field,
-    objects_of,
-    rows_of,
-    table_of,
-)
+from opperf.reports.fields import NAME, NUMBER, TEXT, WORD, Field, objects_of, rows_of, table_of
 from opperf.reports.model import ColumnKind, Report, Section
 from opperf.results.projection import group
 

@@ -39,11 +39,7 @@ TESTS = {"predict": "eval", "train": "train"}
 KINDS = {"gpu": "cuda"}
 """Its words for kinds of devices, where they are not opperf's."""
 
-BACKENDS = {
-    "compile": "inductor",
-    "xla": "openxla+lazytensor",
-    "compile:openxla": "openxla+dynamo",
-}
+BACKENDS = {"compile": "inductor", "xla": "openxla+lazytensor", "compile:openxla": "openxla+dynamo"}
 """Backends by mode; any other mode is one by its name."""
 
 WORDS: dict[str, tuple[str | None, str | None]] = {

@@ -13,15 +13,7 @@ from typing import Any
 
 from opperf.formats.documents import TIME, as_form, parse, read_bytes
 from opperf.formats.exporting import Export, Written
-from opperf.formats.figures import (
-    Benchmark,
-    ForeignFile,
-    Given,
-    Intake,
-    Machine,
-    figure,
-    number_of,
-)
+from opperf.formats.figures import Benchmark, ForeignFile, Given, Intake, Machine, figure, number_of
 from opperf.formats.model import Entry, Point
 from opperf.model import Struct
 

@@ -126,7 +126,7 @@ def load(name: str) -> Framework:
         shown = name if package is None else f"{name} {package_version(package.name)}"
         raise FrameworkError(f"{shown} cannot be imported: {cause}") from error
     if package is not None:
-        framework.variables = package.variables
+        framework.processes.variables = package.variables
     return framework
 
 
@@ -135,7 +135,7 @@ def variables_of(name: str) -> tuple[str, ...]:
     OpenMP and BLAS, without importing it if it declares a package. Raises as `identity`."""
     package = package_of(name)
     if package is None:
-        return load(name).variables
+        return load(name).processes.variables
     _check_installed(name, package)
     return package.variables
 

@@ -1,4 +1,4 @@
-"""The required core of every framework, and the objects that it returns."""
+"""The objects that a framework returns, and what it is called with."""
 
 from __future__ import annotations
 
@@ -6,17 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from opperf.model import (
-    Case,
-    Device,
-    DType,
-    Function,
-    Generator,
-    MemoryFormat,
-    Operator,
-    Target,
-    TensorSpec,
-)
+from opperf.model import Device, DType, Function, Generator, MemoryFormat
 
 CPU = "cpu(0)"
 """The device that every framework has."""
@@ -100,14 +90,10 @@ class MemoryReading(Protocol):
     def kept_bytes(self) -> int:
         """Number of bytes still allocated at the end, above the level at entry."""
 
-
-@runtime_checkable
-class ReservedMemory(Protocol):
-    """A reading of an allocator that reserves more of the device's memory than it gives away."""
-
     @property
-    def reserved_bytes(self) -> int:
-        """Largest number of bytes reserved above the level at entry."""
+    def reserved_bytes(self) -> int | None:
+        """Largest number of bytes above the level at entry that were reserved, by an allocator that
+        reserves more of the device's memory than it gives away; None of any other."""
 
 
 class Extent(NamedTuple):
@@ -201,34 +187,6 @@ class Contents(NamedTuple):
     numbers: Callable[[int], Any]
     """Returns every n-th element, in the order of the last axis first, as a NumPy vector of a dtype
     of NumPy's own that has the same numbers."""
-
-
-class Core(Protocol):
-    """Required of every framework."""
-
-    name: str
-    rules: str
-    """Module that holds the framework's tables and families of inputs."""
-    dtypes: tuple[str, ...]
-
-    def version(self) -> str: ...
-
-    def operators(self) -> tuple[Operator, ...]:
-        """Returns every distinct operator of the registry, sorted by name."""
-
-    def function(self, target: Target) -> Callable[..., Any]:
-        """Returns the callable of a target. Raises `UnknownOperatorError`."""
-
-    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        """Returns a tensor as specified, filled from the seed. Raises `UnsupportedError`."""
-
-    def bind(
-        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
-    ) -> Callable[[], Any]:
-        """Returns a callable that calls the case's target, or `function`, with these values."""
-
-    def refusal(self, error: Exception) -> str | None:
-        """Returns the framework's message if the error means that it refused a call; else None."""
 
 
 class ProcessPart(NamedTuple):

@@ -4,7 +4,7 @@ default. Like `capabilities`, which has the others."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +13,18 @@ from opperf.frameworks.base import (
     CallArguments,
     Constant,
     Contents,
-    Core,
     Extent,
-    Flops,
     Gradient,
     Kept,
     Watched,
 )
-from opperf.frameworks.models import Model, RunnableModel
+from opperf.frameworks.calls import Calls, EndStep, Recorder
+from opperf.frameworks.core import Capability
 from opperf.frameworks.replays import CallSequence, Group, Replayed
 from opperf.model import Argument, Case, Chain, Note, Operator, Settings, Target, TensorSpec
 
 
-class Arrays(Core):
+class Arrays(Capability):
     """Operations on arrays. Default: one array type, no memory formats, no arrays of users."""
 
     memory_formats: tuple[str, ...] = ()
@@ -37,11 +36,13 @@ class Arrays(Core):
 
     def constant(self, value: Constant, device: str) -> Any:
         """Returns the framework's object for a plain value of a case. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not take a {type(value).__name__} as an argument")
+        raise UnsupportedError(
+            f"{self.framework.name} does not take a {type(value).__name__} as an argument"
+        )
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:
         """Returns a view of a one-dimensional tensor, as specified. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
+        raise UnsupportedError(f"{self.framework.name} does not support strides or shared storage")
 
     def describe(self, value: Any) -> TensorSpec | None:
         """Returns the spec of a tensor that a user passed; None for any other value. Raises
@@ -50,11 +51,11 @@ class Arrays(Core):
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         """Returns a copy, on the device, of a user's array, in the spec's dtype if that has one."""
-        raise UnsupportedError(f"{self.name} takes shapes only, not arrays")
+        raise UnsupportedError(f"{self.framework.name} takes shapes only, not arrays")
 
     def write(self, view: Any, value: Any, spec: TensorSpec) -> Any:
         """Returns a `view` with the contents of an array that a user passed."""
-        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
+        raise UnsupportedError(f"{self.framework.name} does not support strides or shared storage")
 
     def memory_of(self, value: Any) -> int | None:
         """Returns what views of one memory have in common; None for an array that shares none."""
@@ -91,56 +92,33 @@ class Arrays(Core):
         view and its base, have addresses in common."""
         return []
 
-    def large_tensor_limit(self) -> str:
-        """Returns why this build has no tensors of more than 2**31 elements; empty if it has."""
-        return ""
 
-
-class Modes(Core):
+class Modes(Capability):
     """Execution modes, and what compiles. Default: eager, without mixed precision."""
 
-    modes: tuple[str, ...] = ("eager",)
+    names: tuple[str, ...] = ("eager",)
     """Its execution modes, the default one first."""
     autocast_dtypes: tuple[str, ...] = ()
-    compiled_modes: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
     """Those of its `modes` that compile."""
 
     def compiles(self, mode: str) -> bool:
         """Whether a mode compiles, with whatever back end behind a colon."""
-        return mode.partition(":")[0] in self.compiled_modes
+        return mode.partition(":")[0] in self.compiled
 
-    def mode_backends(self, mode: str) -> tuple[str, ...]:
+    def backends(self, mode: str) -> tuple[str, ...]:
         """Returns the back ends of a mode, which are named behind it and a colon. May import what
         knows them."""
         return ()
 
-    def mode_obstacle(self, mode: str) -> str:
+    def obstacle(self, mode: str) -> str:
         """Returns why this environment cannot run one of its modes; empty if it can."""
         return ""
-
-    def scope(self, case: Case) -> AbstractContextManager[None]:
-        """Returns a context of the phase, array semantics, mixed precision and device of a case."""
-        return nullcontext()
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         """Returns the figures of compiling a case since its `scope` began, by the metric's name, in
         its unit. `call` is the result of `bind`, in one of the `compiled_modes`."""
         return {}
-
-    def compiled_flops(self, call: Callable[[], Any]) -> Flops | None:
-        """Returns the operations of a case's forward pass by its compiler's count; None if that
-        counts none. `call` is as of `compilation`."""
-        return None
-
-    def call_flops(self, case: Case, arguments: CallArguments, results: Any) -> Flops | None:
-        """Returns the operations of an operator's call by the framework's own formula, from what it
-        was given and returned; None without one."""
-        return None
-
-    def counting(self) -> AbstractContextManager[Callable[[], Flops]] | None:
-        """Returns a context that counts the operations of calls inside it, and has a function that
-        returns them; None if the framework counts none."""
-        return None
 
     def removed_work(
         self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
@@ -176,45 +154,63 @@ class Modes(Core):
         return None
 
 
-class Computations(Core):
-    """Gradients, models with example inputs, and cases as scripts. Default: none."""
+class Differentiation(Capability):
+    """Gradients. Default: none."""
 
-    gradients: bool = False
+    supported: bool = False
+    conjugated: bool = False
+    """Whether gradients of complex numbers are the conjugates of PyTorch's."""
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         """Returns the call as a computation to differentiate, with respect to the tensors `inputs`.
         Raises `NoGradientError` if a trial shows that there is no gradient."""
-        raise NoGradientError(f"{self.name} does not compute gradients")
-
-    def called(self, call: Callable[[], object]) -> tuple[str, ...]:
-        """Returns the names of the operators that a call calls; empty where nothing sees them."""
-        return ()
-
-    def parameter_names(self, target: Target) -> tuple[str, ...]:
-        """Returns the names of a module's parameters, of which gradients can be chosen."""
-        return ()
+        raise NoGradientError(f"{self.framework.name} does not compute gradients")
 
     def record_forward(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> None:
         """Has calls, if the phase says so, record what gradients with respect to `inputs` need."""
         # The forward pass of a gradient is another computation.
 
-    def model(self, case: Case, model: Model) -> RunnableModel:
-        """Returns a model on the case's device, in its dtype, mode and phase, with its inputs. To
-        be called and run in the case's scope. Raises `UnsupportedError` and `UsageError`."""
-        raise UnsupportedError(f"{self.name} does not run models")
+
+class Recordings(Capability):
+    """Calls that are recorded, written as scripts or replayed. Default: none."""
+
+    def recorder(self, calls: Calls, end_step: EndStep) -> Recorder:
+        """Returns what records the framework's calls in this process, and says when a step of an
+        optimizer has ended. Raises `UnsupportedError`. Default: nothing sees them."""
+        raise UnsupportedError(
+            f"the calls of {self.framework.name} cannot be recorded: it has nothing that sees them"
+        )
+
+    def called(self, call: Callable[[], object]) -> tuple[str, ...]:
+        """Returns the names of the operators that a call calls; empty where nothing sees them."""
+        return ()
+
+    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
+        """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.framework.name} does not write scripts")
+
+    def with_overload(self, case: Case) -> Case:
+        """Returns a recorded call without an overload with the one that takes its arguments."""
+        return case
 
     def chain_case(self, chain: Chain, cases: Mapping[str, Case]) -> Case:
         """Returns the case of a recorded chain as one function, in the mode that calls one operator
         after the other; `cases` are those of its calls, by `call_id`. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} makes no function of a chain of calls")
+        raise UnsupportedError(f"{self.framework.name} makes no function of a chain of calls")
 
-    def source(self, case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str:
-        """Returns a script of the case's tensors and its call. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not write scripts")
+    def replay(self, case: Case, sequence: CallSequence, group: Group | None = None) -> Replayed:
+        """Returns a recorded sequence of calls, ready to be replayed on the case's device. A call
+        that fails is omitted. `group` are the processes that make collective operations together;
+        None for this one alone. Raises `UnsupportedError`."""
+        raise UnsupportedError(f"{self.framework.name} replays no traces")
 
 
-class Inference(Core):
+class Inference(Capability):
     """Shapes and steps of operators, found without a call. Default: none."""
+
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        """Returns why a device cannot run an operator; empty if it can, or a call has to show."""
+        return ""
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         """Returns the shapes of the case's outputs; None if only a call can show them."""
@@ -240,7 +236,7 @@ class Inference(Core):
 
     def with_inferred_shapes(self, case: Case) -> Case:
         """Returns the case with `UNKNOWN` shapes inferred. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not infer shapes")
+        raise UnsupportedError(f"{self.framework.name} does not infer shapes")
 
     def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
         """Returns the operators that this one is a step of, and has its inputs of, the nearest
@@ -253,22 +249,12 @@ class Inference(Core):
         """Returns, for each pass of a call, each operator's largest call in it, by name."""
         return ()
 
-    def with_overload(self, case: Case) -> Case:
-        """Returns a recorded call without an overload with the one that takes its arguments."""
-        return case
-
     def only_views(self, target: Target) -> bool:
         """Whether a target only makes a view of an argument, and computes nothing."""
         return False
 
-    def replay(self, case: Case, sequence: CallSequence, group: Group | None = None) -> Replayed:
-        """Returns a recorded sequence of calls, ready to be replayed on the case's device. A call
-        that fails is omitted. `group` are the processes that make collective operations together;
-        None for this one alone. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} replays no traces")
 
-
-class Restoring(Core):
+class Restoring(Capability):
     """Arguments that a call writes to. Default: none is restored."""
 
     def restore(
@@ -290,4 +276,4 @@ class Restoring(Core):
     def write_numbers(self, call: Callable[[], Any], tensor: Any, numbers: Any) -> Any:
         """Gives a dense tensor of a call other contents, an array of NumPy of its shape, and
         returns it, or a new one that the call has in its place. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} writes no other contents to a call's inputs")
+        raise UnsupportedError(f"{self.framework.name} writes no other contents to a call's inputs")

@@ -9,50 +9,47 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from opperf.errors import DeviceError, UnknownOperatorError, UnsupportedError, UsageError, suggest
+from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, suggest
 from opperf.frameworks import paths
-from opperf.frameworks.base import CPU, Core, MemoryReading, ProcessPart
+from opperf.frameworks.base import CallArguments, Flops, MemoryReading, ProcessPart
 from opperf.frameworks.call_capabilities import (
     Arrays,
-    Computations,
+    Differentiation,
     Inference,
     Modes,
+    Recordings,
     Restoring,
 )
-from opperf.frameworks.calls import Calls, EndStep, Recorder
+from opperf.frameworks.core import Capability, Core
 from opperf.frameworks.installed import absent_names
+from opperf.frameworks.models import Model, RunnableModel
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
     CallableTarget,
     Case,
-    Kind,
     Note,
     ObjectTarget,
     Operator,
     OperatorTarget,
-    Parameter,
     SnippetTarget,
     Target,
 )
 
-DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 
-
-class Naming(Core):
+class Naming(Capability):
     """Lookup of names and callables. Default: by the list of operators."""
 
     roots: Mapping[str, ModuleType] = MappingProxyType({})
     """Modules of the framework by the first word of a dotted path."""
-
     usual_namespaces: tuple[str, ...] = ()
     """Namespaces of the operators that users call first, of several that do the same; empty where
     none is preferred."""
 
     def registered(self) -> int:
         """Returns the number of all names in the registry, those of internal entries included."""
-        return sum(len(operator.names) for operator in self.operators())
+        return sum(len(operator.names) for operator in self.framework.operators())
 
     def importing(self) -> AbstractContextManager[None]:
         """Returns a context in which a user's module is imported, with the user's operators."""
@@ -62,48 +59,30 @@ class Naming(Core):
         """Returns a namespace with those that users take beside it, for what it lacks."""
         return (namespace,)
 
-    def resolve(self, name: str) -> Operator | None:
-        """Returns the operator of a registered name or alias; None if there is none."""
-        return next((operator for operator in self.operators() if name in operator.names), None)
-
     def target_of(self, function: Callable[..., Any]) -> Target:
         """Returns the target of a callable that a user passed."""
-        return CallableTarget(framework=self.name, path=paths.path_of(function))
+        return CallableTarget(framework=self.framework.name, path=paths.path_of(function))
 
     def callable_target(self, path: str) -> Target:
         """Returns the target at a path, `nd.add`. Raises `UnknownOperatorError`."""
         from opperf.frameworks import user_code
 
-        target = user_code.target_at(self.name, path)
+        target = user_code.target_at(self.framework.name, path)
         if target is None:
-            names = [name for operator in self.operators() for name in operator.names]
+            names = [name for operator in self.framework.operators() for name in operator.names]
             raise UnknownOperatorError(
-                f"{self.name} has no operator {path!r}{suggest(path, names)}"
+                f"{self.framework.name} has no operator {path!r}{suggest(path, names)}"
             )
-        self.function(target)
+        self.framework.function(target)
         return target
 
     def function_paths(self) -> tuple[str, ...]:
         """Returns the paths of functions that suggestions for unknown names may name."""
         return ()
 
-    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        """Returns the registered operator that a target calls, or one of the signature."""
-        if isinstance(target, OperatorTarget):
-            operator = self.resolve(target.name)
-            if operator is not None:
-                return operator
-        declared = paths.signature_of(function or self.function(target))
-        parameters = tuple(
-            Parameter(name, Kind.OTHER, required=parameter.default is parameter.empty)
-            for name, parameter in declared.items()
-            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        )
-        return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
-
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
         """Returns the registered operator that a target is or calls, if `called` is one."""
-        return called if self.resolve(called.name) == called else None
+        return called if self.framework.resolve(called.name) == called else None
 
     def place(self, target: Target) -> str:
         """Returns the place of the framework's function that a target is; empty for any other."""
@@ -121,8 +100,9 @@ class Naming(Core):
         return ()
 
 
-class Objects(Core):
-    """Objects that are built before they are called. Default: those of any package, as they are."""
+class Objects(Capability):
+    """Objects that are built before they are called, and models with example inputs. Default:
+    objects of any package, as they are; no models."""
 
     def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
         """Returns what builds an object. Raises `UnknownOperatorError` and `UnsupportedError`."""
@@ -130,9 +110,9 @@ class Objects(Core):
         from opperf.frameworks import user_code
 
         def called(path: str) -> Callable[..., Any]:
-            return self.function(CallableTarget(self.name, path))
+            return self.framework.function(CallableTarget(self.framework.name, path))
 
-        return user_code.constructor_of(target, called, (self.name,))
+        return user_code.constructor_of(target, called, (self.framework.name,))
 
     def call_parameters(self, built: type) -> dict[str, bool] | None:
         """Returns what an object is called with, each with whether it is required, or None."""
@@ -148,44 +128,22 @@ class Objects(Core):
         """Returns an object with its weights on the case's device and in its dtype."""
         return built
 
+    def parameter_names(self, target: Target) -> tuple[str, ...]:
+        """Returns the names of a module's parameters, of which gradients can be chosen."""
+        return ()
 
-class Devices(Core):
-    """Devices, their queues, caches and memory. Default: the CPU, synchronous, without events."""
+    def model(self, case: Case, model: Model) -> RunnableModel:
+        """Returns a model on the case's device, in its dtype, mode and phase, with its inputs. To
+        be called and run in the case's scope. Raises `UnsupportedError` and `UsageError`."""
+        raise UnsupportedError(f"{self.framework.name} does not run models")
 
-    def devices(self) -> tuple[str, ...]:
-        """Returns the devices of this build and machine, the default one first."""
-        return (CPU,)
 
-    def parse_device(self, text: str) -> str:
-        """Returns the canonical name of a device, `gpu(0)` for `gpu`. Raises `UsageError` if it is
-        no device's name, and `DeviceError` if this build or machine does not have it."""
-        match = DEVICE.fullmatch(text.strip().lower())
-        if match is None or match["kind"] not in ("cpu", "gpu"):
-            raise UsageError(f"unknown device {text!r}; use cpu or {CPU}")
-        device = f"{match['kind']}({int(match['index'] or 0)})"
-        if device != CPU:
-            raise DeviceError(
-                f"{text}: {self.name} computes on the CPU only; use --ctx cpu", device
-            )
-        return CPU
-
-    def missing_kernel(self, operator: Operator, device: str) -> str:
-        """Returns why a device cannot run an operator; empty if it can, or a call has to show."""
-        return ""
-
-    def device_memory(self, device: str) -> int:
-        """Returns the number of bytes that can still be allocated."""
-        import psutil
-
-        return int(psutil.virtual_memory().available)
-
-    def synchronize(self, device: str) -> None:
-        """Waits until all work is done. Raises what the work raised."""
-        # A call returns when it is done.
+class Queues(Capability):
+    """Queues of devices: events, and caches. Default: calls return when they are done."""
 
     def has_queue(self, device: str) -> bool:
         """Whether a call may return before its work is done. Default: by `synchronize`."""
-        return type(self).synchronize is not Devices.synchronize
+        return type(self.framework).synchronize is not Core.synchronize
 
     def is_asynchronous(self, device: str) -> bool:
         """Whether calls return before their work is done, on a device slow to synchronise."""
@@ -204,16 +162,30 @@ class Devices(Core):
 
     def event(self, device: str) -> Event:
         """Returns a new event for the queue of the device's calls. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} has no events on {device}; use --profiler python")
+        raise UnsupportedError(
+            f"{self.framework.name} has no events on {device}; use --profiler python"
+        )
 
     def cache_flush(self, device: str) -> Callable[[], object] | None:
         """Returns a callable that flushes the device's caches; None to overwrite a CPU's caches,
         and to rotate calls on other devices through copies of their inputs."""
         return None
 
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+
+class DeviceMemory(Capability):
+    """Memory of devices. Default: that of the machine, of which no one knows who allocates it."""
+
+    def available(self, device: str) -> int:
+        """Returns the number of bytes that can still be allocated."""
+        import psutil
+
+        return int(psutil.virtual_memory().available)
+
+    def measure(self, device: str) -> AbstractContextManager[MemoryReading]:
         """Returns a context, which may be nested, that measures. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} does not report the memory that it allocates")
+        raise UnsupportedError(
+            f"{self.framework.name} does not report the memory that it allocates"
+        )
 
     def keeps_workspace(self, device: str) -> bool:
         """Whether it keeps workspace of one operator for later ones, so that only a process that
@@ -221,27 +193,17 @@ class Devices(Core):
         return True
 
 
-class Processes(Core):
-    """The build and its processes: options, threads, forks, random numbers. Default: the version,
-    and threads of OpenMP or BLAS, whose number opperf sets before the framework is imported."""
+class BuildInfo(Capability):
+    """The build of the framework: versions and what it lacks. Default: the version alone."""
 
-    variables: tuple[str, ...] = ()
-    """The framework's environment variables that decide how it computes. Default: the package's."""
-    own_variables: tuple[str, ...] = ()
-    """Environment variables that the framework sets for itself when it first needs them."""
     private_names: ModuleType | None = None
     """The module that lists the names without a public interface, each a `PrivateName`."""
     unavailable: re.Pattern[str] = re.compile("(?!)")
     """Refusals that mean that this build or device lacks the kernel, for any inputs."""
-    has_own_threads: bool = False
-    """Whether kernels run on threads of the framework even with one compute thread."""
-    process_parts: tuple[ProcessPart, ...] = ()
-    """Parts of the process that a call may change for all later ones, as its default dtype, beside
-    those of any process."""
 
     def versions(self) -> dict[str, str]:
         """Returns the versions of the framework and of the libraries that its results depend on."""
-        return {self.name: self.version()}
+        return {self.framework.name: self.framework.version()}
 
     def features(self) -> dict[str, bool]:
         """Returns whether each build feature is enabled, by name."""
@@ -255,10 +217,31 @@ class Processes(Core):
         """Returns the private names that this version lacks, each with what needs it."""
         return absent_names(self.private_names) if self.private_names is not None else ()
 
+    def large_tensor_limit(self) -> str:
+        """Returns why this build has no tensors of more than 2**31 elements; empty if it has."""
+        return ""
+
+
+class Processes(Capability):
+    """Its processes: options, threads, forks, random numbers. Default: threads of OpenMP or BLAS,
+    whose number opperf sets before the framework is imported."""
+
+    variables: tuple[str, ...] = ()
+    """The framework's environment variables that decide how it computes. Default: the package's."""
+    own_variables: tuple[str, ...] = ()
+    """Environment variables that the framework sets for itself when it first needs them."""
+    has_own_threads: bool = False
+    """Whether kernels run on threads of the framework even with one compute thread."""
+    parts: tuple[ProcessPart, ...] = ()
+    """Parts of the process that a call may change for all later ones, as its default dtype, beside
+    those of any process."""
+
     def option(self, name: str, text: str) -> Callable[[], object]:
         """Returns a callable that sets an option to the value of a text. Raises `UsageError` for an
         unknown option, with near names, and for a value that it does not take."""
-        raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
+        raise UsageError(
+            f"{self.framework.name} has no options for --set, such as {name!r}; omit it"
+        )
 
     def numerics(self) -> dict[str, str]:
         """Returns settings of the process that decide how precisely it computes, and the denormal
@@ -292,10 +275,10 @@ class Processes(Core):
         return None
 
 
-class Profilers(Core):
-    """The framework's own profilers and traces. Default: none; every framework has `python`."""
+class Profilers(Capability):
+    """Its own profilers, traces and counts of operations. Default: none; any has `python`."""
 
-    def profilers(self) -> Mapping[str, ProfilerFactory]:
+    def own(self) -> Mapping[str, ProfilerFactory]:
         """Returns a factory of each of its profilers, by name, the preferred one first."""
         return {}
 
@@ -304,40 +287,61 @@ class Profilers(Core):
     ) -> AbstractContextManager[Callable[[str], AbstractContextManager[object]]]:
         """Returns a context whose work is traced to files, those that are not None, and that yields
         a function of contexts which label a part of the work. Raises `UnsupportedError`."""
-        raise UnsupportedError(f"{self.name} writes no traces")
+        raise UnsupportedError(f"{self.framework.name} writes no traces")
 
     def ranges(self) -> Ranges | None:
         """Returns a function of contexts, each a named range that profilers of NVIDIA's see; None
         if there is none. Default: those of the package `nvtx`."""
         return package_ranges()
 
-    def recorder(self, calls: Calls, end_step: EndStep) -> Recorder:
-        """Returns what records the framework's calls in this process, and says when a step of an
-        optimizer has ended. Raises `UnsupportedError`. Default: nothing sees them."""
-        raise UnsupportedError(
-            f"the calls of {self.name} cannot be recorded: it has nothing that sees them"
-        )
+    def compiled_flops(self, call: Callable[[], Any]) -> Flops | None:
+        """Returns the operations of a case's forward pass by its compiler's count; None if that
+        counts none. `call` is as of `compilation`."""
+        return None
+
+    def call_flops(self, case: Case, arguments: CallArguments, results: Any) -> Flops | None:
+        """Returns the operations of an operator's call by the framework's own formula, from what it
+        was given and returned; None without one."""
+        return None
+
+    def counting(self) -> AbstractContextManager[Callable[[], Flops]] | None:
+        """Returns a context that counts the operations of calls inside it, and has a function that
+        returns them; None if the framework counts none."""
+        return None
+
+
+C = TypeVar("C", bound=Capability)
+
+
+class Framework(Core):
+    """A framework whose operators can be measured."""
+
+    capabilities: tuple[type[Capability], ...] = ()
+    """Classes of what it has. Of anything else the default is that of a framework without."""
+
+    def __init__(self) -> None:
+        self.naming = self._own(Naming)
+        self.objects = self._own(Objects)
+        self.queues = self._own(Queues)
+        self.memory = self._own(DeviceMemory)
+        self.build = self._own(BuildInfo)
+        self.processes = self._own(Processes)
+        self.profilers = self._own(Profilers)
+        self.arrays = self._own(Arrays)
+        self.modes = self._own(Modes)
+        self.gradients = self._own(Differentiation)
+        self.recordings = self._own(Recordings)
+        self.inference = self._own(Inference)
+        self.restoring = self._own(Restoring)
+
+    def _own(self, default: type[C]) -> C:
+        own = (made for made in self.capabilities if issubclass(made, default))
+        return next(own, default)(self)
 
 
 def needs_build(case: Case) -> bool:
     """Whether the code of a case is compiled ahead of the run."""
     return isinstance(case.target, SnippetTarget) and case.target.language == "c++"
-
-
-class Framework(
-    Naming,
-    Objects,
-    Devices,
-    Arrays,
-    Modes,
-    Computations,
-    Inference,
-    Restoring,
-    Processes,
-    Profilers,
-    Core,
-):
-    """A framework whose operators can be measured. What it does not override has the default."""
 
 
 SMALL, FACTOR = 2e-38, 0.25

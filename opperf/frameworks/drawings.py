@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opperf.dtypes import DTYPES
+from opperf.frameworks.texts import text_values
 from opperf.model import Fill, TensorSpec
 
 INTEGER_SPAN = 10
@@ -189,15 +190,13 @@ def _counted(spec: TensorSpec) -> dict[str, Any]:
     return {"count": count, "each": each}
 
 
-def _spread(spec: TensorSpec) -> dict[str, Any]:
-    """Returns the numbers of parts and of their rows, and the range's start, length and part."""
-    count, span = math.prod(spec.shape[2:]), int(spec.fill.high) - int(spec.fill.low)
+def _windows(spec: TensorSpec) -> dict[str, Any]:
+    """Returns the map's extents, and of each axis the number of windows beside their movement."""
+    counts = spec.shape[len(spec.shape) - len(spec.fill.data) :]
     return {
-        "count": count,
-        "each": (math.prod(spec.shape[:2]), count),
-        "low": int(spec.fill.low),
-        "span": span,
-        "part": max(1, span // max(1, count)),
+        "extents": tuple(extent for extent, *_ in spec.fill.data),
+        "widths": tuple(width for _, width, *_ in spec.fill.data),
+        "moves": tuple((n, *move) for n, (_, _, *move) in zip(counts, spec.fill.data, strict=True)),
     }
 
 
@@ -256,10 +255,15 @@ DEFINITE = "(drawn @ np.swapaxes(drawn, -1, -2) / {rows} + np.eye({rows}))"
 WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
     "sequence": Drawing("np.resize(np.arange({count}).repeat({each}), {shape})", _counted),
-    "spread": Drawing(
-        "(np.arange({count}) * {span} // {count} + rng.integers({part}, size={each}) + {low})"
-        ".reshape({shape})",
-        _spread,
+    # Part of a window at the border is outside the map.
+    "windows": Drawing(
+        "np.ravel_multi_index([np.clip(start + rng.integers(0, width, {shape}), 0, extent - 1)"
+        " for start, width, extent in zip(starts, {widths}, {extents})], {extents})",
+        _windows,
+        (
+            "starts = np.ix_(*(np.arange(n) * stride // divisor - padding"
+            " for n, stride, divisor, padding in {moves}))",
+        ),
     ),
     # In random order, so that the frequent ones lie anywhere in a table.
     "zipf": Drawing(
@@ -307,6 +311,10 @@ WHOLE: dict[str, Drawing] = {
             "each": (*spec.shape[:-1], 1),
         },
     ),
+    "band": Drawing(
+        "np.broadcast_to(np.tri({rows}, {columns}) - np.tri({rows}, {columns}, {before}), {shape})",
+        lambda spec: {**_matrix(spec), "before": -int(spec.fill.high)},
+    ),
     "positive_definite": Drawing(DEFINITE, _square, ("drawn = rng.normal(size={shape})",)),
     # Shuffled, the rows have the singular values that they had, which are the eigenvalues.
     "invertible": Drawing(
@@ -346,6 +354,21 @@ WHOLE: dict[str, Drawing] = {
         " + rng.normal(0.0, {noise}, {shape}))",
         _grid,
         ("across = np.linspace(-1, 1, {columns})", "down = np.linspace(-1, 1, {rows})[:, None]"),
+    ),
+    # Lengths by a gamma distribution of the mean and deviation of English words' lengths, of which
+    # one of a hundred is longer.
+    "text": Drawing(
+        "np.array(drawn)[rng.integers(0, {distinct}, {shape})]",
+        text_values,
+        (
+            "gaps = np.ceil(rng.gamma(3.5, 1.2, {words} * {distinct})).clip(1, 12).astype(int)",
+            "series = ''.join(rng.choice(list({letters}), gaps.sum()))",
+            "drawn = [series[end - gap : end] for gap, end in zip(gaps, gaps.cumsum())]",
+            "drawn = [getattr({between}.join(drawn[place :: {distinct}]), {case})()"
+            " for place in range({distinct})]",
+            "drawn = [{wholes}[place % len({wholes})].format(text)"
+            " for place, text in enumerate(drawn)]",
+        ),
     ),
     "literal": Drawing("np.array({data}).reshape({shape})", lambda spec: {DATA: spec.fill.data}),
 }

@@ -24,6 +24,21 @@ UNKNOWN = "unknown"
 """Version of a package that is on the path but was not installed, such as one in a build folder."""
 
 
+class CompilerDump(NamedTuple):
+    """A dump of its programs that a compiler writes, if environment variables say so."""
+
+    dump: str
+    """Its kind, one of `DUMPS` of `opperf.execution.dumps`."""
+    variables: Mapping[str, str]
+    """With places for the folder, and for the variable's own value."""
+    compiles: Callable[[str], bool] = bool
+    """Whether it compiles in a mode."""
+
+
+HLO = {"XLA_FLAGS": "{own} --xla_dump_to={folder} --xla_dump_hlo_as_text"}
+"""Variables with which XLA writes its modules, whichever framework it compiles for."""
+
+
 class Package(NamedTuple):
     """The package of a framework, declared in the module of its entry point."""
 
@@ -53,11 +68,15 @@ class Package(NamedTuple):
     """Whether another process can compile cases for that which measures them (`Modes`)."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
+    operator_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """The same of an operator, by its name."""
     fork_variables: Mapping[str, str] = MappingProxyType({})
     """Environment variables without which it starts threads as its process is forked: a child with
     a namespace of processes of its own cannot start any, and ends."""
     precise_options: Mapping[str, str] = MappingProxyType({})
     """Options by which it computes as precisely on a GPU as its dtypes are."""
+    dumps: tuple[CompilerDump, ...] = ()
+    """Graphs, modules and counters of its compilers."""
     successors: Mapping[str, str] = MappingProxyType({})
     """Names that operators have had in earlier versions, each with the operator in its place."""
     objects: Mapping[str, str] = MappingProxyType({})

@@ -11,13 +11,7 @@ from typing import NamedTuple
 
 from opperf.environments.specification import BETWEEN
 from opperf.errors import FrameworkError
-from opperf.frameworks import (
-    PREFERENCE,
-    available,
-    default_framework,
-    is_available,
-    package_of,
-)
+from opperf.frameworks import PREFERENCE, available, default_framework, is_available, package_of
 from opperf.frameworks.installed import package_version
 from opperf.model import Interpreter, Settings
 from opperf.reading import WRITTEN_BY_HAND, read_bytes

@@ -44,10 +44,6 @@ NO_LOSS = "its outputs are no floating-point numbers; give it a loss"
 
 NO_PARAMETERS = "it has no parameters that take a gradient"
 
-COUNTERS_FILE = "OPPERF_COMPILER_COUNTERS"
-"""Environment variable with the path of a JSON file, to which the counters of the compiler of a
-case are written."""
-
 FIELDS = tuple(field.name for field in fields(Model))
 
 
@@ -90,15 +86,6 @@ def _as_model(returned: Any, where: str) -> Model:
 
 
 @runtime_checkable
-class RefreshedInputs(Protocol):
-    """A model whose inputs' contents can be replaced."""
-
-    def refresh_inputs(self) -> None:
-        """Gives the inputs other contents: their elements in another random order, which stay in
-        the range that the model takes."""
-
-
-@runtime_checkable
 class RunnableModel(Protocol):
     """A model on a device, in a dtype and a mode, ready to be run. No method waits for the device.
 
@@ -111,6 +98,11 @@ class RunnableModel(Protocol):
 
     def __call__(self) -> Any:
         """Runs the forward pass, in the phase `train` with the loss, and returns the outputs."""
+
+    @property
+    def refresh_inputs(self) -> Callable[[], None] | None:
+        """Returns a function that gives the inputs other contents: their elements in another random
+        order, which stay in the range that the model takes; None if they cannot be written to."""
 
     def gradient(self) -> Gradient:
         """Returns the loss as a computation to differentiate, with respect to the parameters.

@@ -84,7 +84,7 @@ def configurations(
         with framework.scope(Case(target, {}, own)):
             random.seed(seed)
             np.random.seed(seed % NUMPY_SEEDS)
-            framework.seed(seed)
+            framework.processes.seed(seed)
             for values in _combinations(declared):
                 made = declared(*values) if callable(declared) else declared
                 found += _configurations(reference, made, declared, values, len(found))
@@ -165,7 +165,7 @@ def array_of(framework: Framework, settings: Settings, spec: TensorSpec) -> Any:
     try:
         value = made[int(match["index"])].arguments[match["name"]]
         value = value[int(match["at"])] if match["at"] else value
-        described = framework.describe(value)
+        described = framework.arrays.describe(value)
     except (LookupError, TypeError):
         described = None
     if described is None or described.fill.digest != spec.fill.digest:

@@ -328,10 +328,7 @@ class _Search:
         any if there is no other of it."""
         if self._empty[run]:
             return self.runs[run].source == self.runs[reference].source
-        for group in (
-            self._groups[key.environment, key.metric],
-            self._machines[key.environment],
-        ):
+        for group in (self._groups[key.environment, key.metric], self._machines[key.environment]):
             before, now = (self.present[group, at] for at in (reference, run))
             others = int(before.sum()) - 1
             if others:

@@ -139,9 +139,7 @@ def latest_first(verdicts: Iterable[SessionVerdict]) -> list[SessionVerdict]:
     return sorted(verdicts, key=lambda one: (one.started, one.session), reverse=True)
 
 
-def by_figure(
-    verdicts: Iterable[SessionVerdict],
-) -> dict[tuple[str, str], list[SessionVerdict]]:
+def by_figure(verdicts: Iterable[SessionVerdict]) -> dict[tuple[str, str], list[SessionVerdict]]:
     """Returns verdicts by case and metric, the latest first."""
     found: dict[tuple[str, str], list[SessionVerdict]] = {}
     for verdict in latest_first(verdicts):

@@ -34,14 +34,14 @@ def seed_all(framework: Framework, seed: int) -> None:
 
     random.seed(seed)
     np.random.seed(seed % 2**32)
-    framework.seed(seed)
+    framework.processes.seed(seed)
 
 
 def contents_of(framework: Framework, value: Any) -> Contents | None:
     """Returns what an array holds, of the framework or of NumPy; None for any other value."""
     from opperf.frameworks.numpy_arrays import array_contents
 
-    return framework.contents(value) or array_contents(value)
+    return framework.arrays.contents(value) or array_contents(value)
 
 
 def step_of(held: Iterable[Contents], most_bytes: int = MOST_BYTES) -> int:

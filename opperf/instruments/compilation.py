@@ -69,17 +69,17 @@ class Compilation(Instrument):
         declared = {metric.name: metric for metric in self.metrics}
         call, ahead = visit.prepared.call, visit.conditions.ahead
         first_ns = visit.first_s * NS_PER_S
-        found = dict(visit.framework.compilation(call))
+        found = dict(visit.framework.modes.compilation(call))
         if ahead is not None and ahead.cache_misses:
             # What this process took is the time of reading the cache.
-            first_ns += ahead.first_ns - visit.framework.first_compile_ns(call)
+            first_ns += ahead.first_ns - visit.framework.modes.first_compile_ns(call)
             found |= {COMPILATION: ahead.compile_ns, CACHE_MISSES: ahead.cache_misses}
             for name in (FIRST_CALL.name, COMPILATION):
                 visit.note(name, NoteCode.AHEAD, AHEAD)
         visit.keep_value(FIRST_CALL, first_ns)
         for name, count in found.items():
             visit.keep_value(declared[name], float(count))
-        flops = visit.framework.compiled_flops(call)
+        flops = visit.framework.profilers.compiled_flops(call)
         if flops is not None:
             visit.flops["forward"] = "count", flops
 
@@ -94,7 +94,7 @@ def note_removed_work(visit: Visit) -> None:
     prepared, case = visit.prepared, visit.case
     if case.settings.mode == DEFAULTS["mode"] or isinstance(case.target, SEQUENCES):
         return
-    if visit.framework.is_own(case.target):
+    if visit.framework.naming.is_own(case.target):
         return
     visit.restore()
 
@@ -103,5 +103,5 @@ def note_removed_work(visit: Visit) -> None:
         return prepared.gradient or prepared.make_gradient()
 
     gradient = made if "backward" in visit.summaries else None
-    visit.notes += visit.framework.removed_work(case, prepared.call, gradient)
+    visit.notes += visit.framework.modes.removed_work(case, prepared.call, gradient)
     visit.restore()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Iterable
-from functools import partial
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework
@@ -28,13 +28,9 @@ STEADY = 0.001
 fifth of the tolerance of a comparison."""
 
 
-_COUNTERS: dict[str, Counter] = {}
-
-
+@functools.cache
 def _counter(framework: Framework) -> Counter:
-    if framework.name not in _COUNTERS:
-        _COUNTERS[framework.name] = Counter(partial(framework.synchronize, CPU))
-    return _COUNTERS[framework.name]
+    return Counter(functools.partial(framework.synchronize, CPU))
 
 
 def prepare(framework: Framework) -> None:
@@ -87,7 +83,8 @@ class CountedPasses:
             list(passes.values()),
             settings.warmup,
             settings.runs,
-            on_calling_thread=settings.threads in (None, 1) and not self._framework.has_own_threads,
+            on_calling_thread=settings.threads in (None, 1)
+            and not self._framework.processes.has_own_threads,
         )
         for name, counts in zip(passes, found, strict=True):
             folder = self._visit.conditions.profiles

@@ -12,7 +12,7 @@ from contextlib import suppress
 from opperf.dtypes import element_bytes
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import Framework
-from opperf.frameworks.base import MemoryReading, ReservedMemory
+from opperf.frameworks.base import MemoryReading
 from opperf.frameworks.user_inputs import load_inputs
 from opperf.instruments.prepared import Bound, PreparedCase, compiles
 from opperf.instruments.restoring import FreshInputs
@@ -64,7 +64,7 @@ class _Readings:
         if compiles(prepared.case, framework):
             _compile(prepared)
             fresh.begin()
-        with framework.memory(device) as self._forward:
+        with framework.memory.measure(device) as self._forward:
             called = time.perf_counter()
             outputs = prepared.call()
             framework.synchronize(device)
@@ -76,7 +76,7 @@ class _Readings:
         self._both: MemoryReading | None = None
         self._gradient_s = 0.0
         if "backward" in prepared.case.passes:
-            with framework.memory(device) as reading:
+            with framework.memory.measure(device) as reading:
                 called = time.perf_counter()
                 # Timing the backward pass adds a note to the record if there is no gradient.
                 with suppress(NoGradientError):
@@ -91,7 +91,7 @@ class _Readings:
         return Peaks(
             self._forward.peak_bytes,
             both,
-            reserved=largest.reserved_bytes if isinstance(largest, ReservedMemory) else None,
+            reserved=largest.reserved_bytes,
             busy_s=self._busy_s,
             forward_s=self._forward_s,
             gradient_s=self._gradient_s,
@@ -113,7 +113,7 @@ def measure_case_peaks(case: Case, framework: Framework, bound_of: BoundOf) -> P
     """Returns the peaks of a case, and whether the framework has freed everything."""
     device = case.settings.device
     load_inputs(framework, case)
-    with framework.memory(device) as whole, framework.scope(case):
+    with framework.memory.measure(device) as whole, framework.scope(case):
         prepared = PreparedCase(case, framework, bound_of(case, framework))
         readings = _Readings(prepared)
         del prepared
@@ -174,8 +174,8 @@ def guard(case: Case, framework: Framework) -> int:
     if isinstance(case.target, ModelTarget):
         # Known only once it is built; the device then says that its memory is exhausted.
         return 0
-    needed = estimated_bytes(case, framework.output_shapes(case))
-    free = framework.device_memory(case.settings.device)
+    needed = estimated_bytes(case, framework.inference.output_shapes(case))
+    free = framework.memory.available(case.settings.device)
     if needed > free:
         raise UnsupportedError(
             f"needs about {needed / GIB:.1f} GiB and {case.settings.device} has "

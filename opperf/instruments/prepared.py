@@ -62,7 +62,7 @@ BUILD = "build"
 
 def compiles(case: Case, framework: Framework) -> bool:
     """Returns whether the first call of a case compiles it."""
-    return framework.compiles(case.settings.mode)
+    return framework.modes.compiles(case.settings.mode)
 
 
 def reason_of(error: Exception, framework: Framework) -> str:
@@ -111,7 +111,7 @@ class PreparedCase:
             self.call = self.called
         else:
             self.call = framework.bind(case, self.arguments, self.called)
-            framework.record_forward(case, self.call, self.differentiated)
+            framework.gradients.record_forward(case, self.call, self.differentiated)
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
 
@@ -119,7 +119,7 @@ class PreparedCase:
         """Returns the call's gradient. Raises `NoGradientError`."""
         if isinstance(self.called, RunnableModel):
             return self.called.gradient()
-        return self.framework.gradient(self.case, self.call, self.differentiated)
+        return self.framework.gradients.gradient(self.case, self.call, self.differentiated)
 
     def copy(self) -> PreparedCase:
         return PreparedCase(self.case, self.framework, self.bound)
@@ -144,12 +144,12 @@ class PreparedCase:
             for name, argument in target.arguments.items()
         }
         unnamed, named = split_positional(made)
-        built = self.framework.constructor(target)(*unnamed, **named)
+        built = self.framework.objects.constructor(target)(*unnamed, **named)
         return self._placed(built)
 
     def _placed(self, built: Any) -> Any:
         """Returns an object with its weights on the device and in the dtype of the case."""
-        return self.framework.place_weights(built, self.case)
+        return self.framework.objects.place_weights(built, self.case)
 
     def _finished(self, tensor: Any, spec: TensorSpec, device: str) -> Any:
         return tensor
@@ -165,10 +165,13 @@ class PreparedCase:
             entries = argument.entries.items()
             return {name: self._value(f"{place}.{name}", element) for name, element in entries}
         if isinstance(argument, (DType, Device, MemoryFormat, Generator, Function)):
-            return self.framework.constant(argument, self.case.settings.device)
+            return self.framework.arrays.constant(argument, self.case.settings.device)
         if not isinstance(argument, TensorSpec):
             return argument
-        if argument.memory_format and argument.memory_format not in self.framework.memory_formats:
+        if (
+            argument.memory_format
+            and argument.memory_format not in self.framework.arrays.memory_formats
+        ):
             raise UnsupportedError(
                 f"{place}: {self.framework.name} has no memory format {argument.memory_format!r}"
             )
@@ -199,8 +202,8 @@ class PreparedCase:
                 "measure it there again, or with --inputs"
             )
         if not spec.is_view:
-            return self.framework.copy_to_device(held, spec, device)
-        return self.framework.write(self._filled(spec, device, 0), held, spec)
+            return self.framework.arrays.copy_to_device(held, spec, device)
+        return self.framework.arrays.write(self._filled(spec, device, 0), held, spec)
 
     def _filled(self, spec: TensorSpec, device: str, seed: int) -> Any:
         stored = storage_spec(self.case, spec)
@@ -211,4 +214,4 @@ class PreparedCase:
             storage = self.framework.tensor(stored, device, seed)
         if spec.storage:
             self._storages[spec.storage] = storage
-        return self.framework.view(storage, spec)
+        return self.framework.arrays.view(storage, spec)

@@ -29,9 +29,7 @@ def _share(name: str, description: str, title: str = "", usual: bool = False) ->
 
 
 CALLS = _share(
-    "replayed_calls",
-    "share of the operators' calls of a trace that its replay makes",
-    usual=True,
+    "replayed_calls", "share of the operators' calls of a trace that its replay makes", usual=True
 )
 DISTINCT = _share(
     "replayed_distinct",

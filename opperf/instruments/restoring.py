@@ -8,7 +8,7 @@ from typing import Any
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.base import Kept, Watched
-from opperf.frameworks.models import RefreshedInputs, RunnableModel
+from opperf.frameworks.models import RunnableModel
 from opperf.frameworks.object_parts import containers, is_users
 from opperf.frameworks.object_state import Item, KeptArray, ObjectState, Place, name_of
 from opperf.instruments.prepared import PreparedCase, reason_of
@@ -25,7 +25,7 @@ class FreshInputs:
 
     def __init__(self, prepared: PreparedCase) -> None:
         self._prepared = prepared
-        self.restore: Restore | None = prepared.framework.restore(
+        self.restore: Restore | None = prepared.framework.restoring.restore(
             prepared.case, prepared.arguments, prepared.call
         )
         """Restores it, to be called between two calls; None if there is nothing to restore."""
@@ -43,14 +43,15 @@ class FreshInputs:
             type(prepared.called).__module__
         ):
             # An object of a user's class may keep something.
-            self._called = ObjectState({"": prepared.called}, prepared.framework.keep)
+            self._called = ObjectState({"": prepared.called}, prepared.framework.restoring.keep)
         if prepared.case.settings.fresh_contents:
-            if not isinstance(prepared.called, RefreshedInputs):
+            model = prepared.called if isinstance(prepared.called, RunnableModel) else None
+            if model is None or model.refresh_inputs is None:
                 option = DECLARED["fresh_contents"].option
                 raise UnsupportedError(
                     f"{option} needs a model whose inputs can be written to; omit it"
                 )
-            self.restore = prepared.called.refresh_inputs
+            self.restore = model.refresh_inputs
 
     def look(self) -> Note | None:
         """Finds and restores what the first call wrote to. Returns a note if that fails."""
@@ -155,7 +156,7 @@ class MadeAnew(Kept):
 
 
 def _watched(prepared: PreparedCase, value: Any) -> Kept | None:
-    watched = prepared.framework.watch(prepared.case.target, value, prepared.call)
+    watched = prepared.framework.restoring.watch(prepared.case.target, value, prepared.call)
     return None if watched is None else MadeAnew(watched)
 
 

@@ -121,7 +121,7 @@ class SampledPasses:
 
     def _cool(self) -> None:
         device = self._case.settings.device
-        self._flush = self._framework.cache_flush(device)
+        self._flush = self._framework.queues.cache_flush(device)
         if self._flush is not None:
             name = self._framework.name
             how = f"{name} flushes the caches of {device} before each pass of each call"
@@ -144,7 +144,7 @@ class SampledPasses:
         self, timer: Profiler, first_s: float, forward: Metric, total: Metric
     ) -> Steps[None]:
         if self._ring is None:
-            call = self._framework.repeated(self._prepared.call)
+            call = self._framework.modes.repeated(self._prepared.call)
         else:
             call = self._ring.call
         observer = self._visit.observer
@@ -198,7 +198,7 @@ class SampledPasses:
         def observe(returned: Any) -> None:
             found = gradient.read(returned)
             made = [array for array in found if array is not None]
-            heads, gradients = map(visit.framework.extents, (list(gradient.heads), made))
+            heads, gradients = map(visit.framework.arrays.extents, (list(gradient.heads), made))
             visit.moved_backward_bytes = count_moved_bytes(heads, gradients, in_place=False)
             if visit.moved_backward_bytes:
                 visit.known_by["moved_backward_bytes"] = "minimal"

@@ -32,8 +32,8 @@ from opperf.model import (
     Verification,
     Waits,
 )
+from opperf.rules.deviations import may_lack_numbers
 from opperf.rules.engine import OUTPUT, rules_module
-from opperf.rules.not_finite import may_lack_numbers
 
 
 class KeptResults(Struct, frozen=True):
@@ -122,6 +122,8 @@ class Visit:
         self.first_s = 0.0
         self.compiled_s: dict[Pass, float] = {}
         """Seconds of a pass that had nothing to compile, where an instrument has run one."""
+        self.operation = ""
+        """The canonical operation of a call; empty if it is unknown."""
         self.moved_bytes = 0
         """Minimum bytes that a call reads and writes."""
         self.known_by: dict[str, KnownBy] = {}
@@ -176,22 +178,26 @@ class Visit:
         # Read before the first call, in which a framework may move tensors, and after they are
         # written, as they may have no memory before.
         self.synchronize()
-        inputs = self.framework.extents(list(self.prepared.arguments.values()))
+        inputs = self.framework.arrays.extents(list(self.prepared.arguments.values()))
         results = self.call_first()
-        if self.framework.has_nan(results):
+        if self.framework.arrays.has_nan(results):
             listed = rules_module(self.framework.rules).NOT_FINITE
             if not may_lack_numbers(self.case, self.framework, listed):
                 text = (
                     "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
                 )
                 self.note("", NoteCode.NAN, text)
-        outputs = self.framework.extents(results)
+        outputs = self.framework.arrays.extents(results)
         in_place = writes_in_place(self.case) or self.inputs.restore is not None
         extents = CallExtents(inputs, outputs, in_place)
         self.returns_views = extents.are_views
-        self.flops, self.moved_bytes, by = known_work(self.prepared, extents, results)
-        if by is not None:
-            self.known_by["moved_bytes"] = by
+        known = known_work(self.prepared, extents, results)
+        self.flops, self.moved_bytes, self.operation = known.flops, known.moved, known.operation
+        if known.moved_by is not None:
+            self.known_by["moved_bytes"] = known.moved_by
+        if known.fault:
+            text = f"the formula of its operations failed: {known.fault}"
+            self.note("", NoteCode.FORMULA, text)
 
     def note(self, metric: str, code: NoteCode, message: str) -> None:
         """Adds a note on a metric, or on the whole record where that is empty."""
@@ -237,6 +243,7 @@ class Visit:
             reference=self.reference,
             waits=self.waits,
             busy_s=self.busy_s,
+            operation=self.operation,
             moved_bytes=self.moved_bytes,
             moved_backward_bytes=self.moved_backward_bytes,
             known_by=self.known_by,

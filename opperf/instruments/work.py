@@ -69,7 +69,7 @@ class CountedWork(Instrument):
             visit.compiles
             or visit.first_s > LONGEST_S
             or visit.prepared.bound.function is not None
-            or not (is_layer or visit.framework.is_own(target))
+            or not (is_layer or visit.framework.naming.is_own(target))
         ):
             return
         if FLOPS.name not in found:
@@ -82,7 +82,7 @@ class CountedWork(Instrument):
     def _count(self, visit: Visit, metric: Metric, phases: Sequence[Callable[[], object]]) -> None:
         """Keeps the operations of the last phase. None at all are no count: a framework counts none
         of what computes each element alone."""
-        context = visit.framework.counting()
+        context = visit.framework.profilers.counting()
         if context is None:
             return
         for phase in phases[:-1]:

@@ -9,6 +9,7 @@ RUNNERS = Runners("jax")
 
 run_activation_operators_benchmarks = RUNNERS.add("activation", "activations")
 run_binary_operators_benchmarks = RUNNERS.add("binary", "elementwise functions of two arrays")
+run_collective_operators_benchmarks = RUNNERS.add("collective", "collectives of several devices")
 run_conversion_operators_benchmarks = RUNNERS.add("conversion", "copies and conversions")
 run_convolution_operators_benchmarks = RUNNERS.add("convolution", "convolution")
 run_creation_operators_benchmarks = RUNNERS.add("creation", "functions that make a new array")

@@ -2,8 +2,9 @@
 arrays of its own, all at the same time.
 
 Bytes count as STREAM counts them: those that a kernel reads and those that it writes, each once.
-Where a write first reads the line that it replaces, the memory moves more: a copy a half more, a
-triad a third. Copies of large arrays need not, as the C library writes them past the caches.
+Where a write first reads the line that it replaces, the memory moves more: a copy a half more.
+Copies of large arrays need not, as the C library writes them past the caches; nor need a triad that
+is written over one of the arrays that it reads.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ from opperf.reading import shown
 
 Kernel = Literal["copy", "triad", "read"]
 
-ARRAYS: dict[Kernel, int] = {"copy": 2, "triad": 3, "read": 2}
-"""Arrays that each kernel moves. Of the functions that NumPy has, `copyto`, `maximum` of two arrays
-and `dot`, in single precision, move them fastest in the first cache; `add` takes twice as long
-there, sums and maxima of one array up to four times."""
+MOVES: dict[Kernel, int] = {"copy": 2, "triad": 3, "read": 2}
+"""Times that each kernel reads or writes an array. Of the functions that NumPy and SciPy have,
+`copyto` and BLAS's `axpy` and `dot`, in single precision, are the fastest in the first cache; sums
+and maxima of two arrays by NumPy reach less than half of the rate of C."""
+
+ARRAYS = 2
+"""Of all kernels: a triad is written over one of the two."""
 
 MEMORY = "memory"
 
@@ -66,8 +70,7 @@ PAGE = 4096
 
 APART = 1088
 """Distance of the arrays' begins within a page: where they are equal, processors take a read of one
-array to depend on the last write to another, and a triad in the first cache takes ten times as
-long."""
+array to depend on the last write to another."""
 
 EACH_S = 0.3
 """Seconds for each figure: tens of rounds, of which the fastest counts."""
@@ -97,7 +100,7 @@ class Level(NamedTuple):
     capacity: int
     """Its share in bytes; 0 of memory."""
     moved: int
-    """Bytes of all arrays of a kernel together."""
+    """Bytes of a kernel's arrays together."""
 
 
 def levels_of(found: Iterable[Cache], cpus: frozenset[int], available: float) -> list[Level]:
@@ -114,7 +117,7 @@ def levels_of(found: Iterable[Cache], cpus: frozenset[int], available: float) ->
         if moved <= share:
             made.append(Level(cache.name, share, moved))
     most = int(available / SHARE_OF_MEMORY / len(cpus))
-    wanted = max(ARRAYS.values()) * max(IN_MEMORY * share, LEAST_IN_MEMORY)
+    wanted = ARRAYS * max(IN_MEMORY * share, LEAST_IN_MEMORY)
     return [*made, Level(MEMORY, 0, min(wanted, most))]
 
 
@@ -150,22 +153,27 @@ def serve(channel: Channel, cpu: int) -> None:
     # A product of vectors would start threads, which this core does not have. Read at the import.
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     import numpy as np
+    from scipy.linalg.blas import saxpy, sdot
 
     buffer = np.empty(0, np.uint8)
     for line in channel.lines():
         work = decoder_of(Work).decode(line)
         apart = -(-work.sizes[0] // PAGE) * PAGE + APART
-        if buffer.size < 3 * apart + PAGE:
-            buffer = np.empty(3 * apart + PAGE, np.uint8)
+        if buffer.size < ARRAYS * apart + PAGE:
+            buffer = np.empty(ARRAYS * apart + PAGE, np.uint8)
             # Written, as pages are no memory before.
             buffer.fill(0)
         first = -buffer.ctypes.data % PAGE
         calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
         for size in work.sizes:
-            begins = range(first, first + 3 * apart, apart)
-            a, b, c = (buffer[begin : begin + size].view(np.float32) for begin in begins)
-            kernels = {"copy": (np.copyto, (a, b)), "triad": (np.maximum, (b, c, a))}
-            calls.append(kernels.get(work.kernel, (np.dot, (b, c))))
+            begins = range(first, first + ARRAYS * apart, apart)
+            a, b = (buffer[begin : begin + size].view(np.float32) for begin in begins)
+            kernels = {
+                "copy": (np.copyto, (a, b)),
+                "triad": (saxpy, (b, a)),
+                "read": (sdot, (a, b)),
+            }
+            calls.append(kernels[work.kernel])
         fastest = [math.inf] * len(calls)
         while time.perf_counter_ns() < work.begin_ns:
             pass
@@ -209,9 +217,9 @@ def _rate(forks: Sequence[Fork], kernel: Kernel, level: Level) -> float:
     """Returns the bytes per second of all processes together: of large arrays those of the fastest
     round; else by the difference of arrays and a part of them, so that the time of a call does not
     count."""
-    size = level.moved // ARRAYS[kernel] // ALIGNED * ALIGNED
-    moved = size * ARRAYS[kernel]
-    is_large = moved >= LARGE
+    size = level.moved // ARRAYS // ALIGNED * ALIGNED
+    moved = size * MOVES[kernel]
+    is_large = level.moved >= LARGE
     sizes = (size,) if is_large else (size, size // PART)
     # The first passes make the arrays, and fill the caches.
     once = max(min(_round(forks, kernel, sizes, 1) for _ in range(3)))[0]
@@ -249,6 +257,6 @@ def measure_bandwidths(
                     rate=_rate(forks, kernel, level),
                 )
                 for level in levels_of(caches(folder), frozenset(cpus), available)
-                for kernel in ARRAYS
+                for kernel in MOVES
             )
     return tuple(found)

@@ -35,21 +35,36 @@ ABSENT = "absent"
 GIB = 2**30
 
 
-class MeasuredFramework(Protocol):
-    """The facts of a framework that an environment has."""
-
-    name: str
-    variables: tuple[str, ...]
+class MeasuredBuild(Protocol):
+    """The facts of a framework's build that an environment has."""
 
     def versions(self) -> dict[str, str]: ...  # noqa: D102
 
     def features(self) -> dict[str, bool]: ...  # noqa: D102
 
-    def devices(self) -> tuple[str, ...]: ...  # noqa: D102
+    def commit(self) -> str: ...  # noqa: D102
+
+
+class MeasuredProcesses(Protocol):
+    """The facts of a framework's processes that an environment has."""
+
+    variables: tuple[str, ...]
 
     def threads(self) -> int | None: ...  # noqa: D102
 
-    def commit(self) -> str: ...  # noqa: D102
+
+class MeasuredFramework(Protocol):
+    """The facts of a framework that an environment has."""
+
+    name: str
+
+    @property
+    def build(self) -> MeasuredBuild: ...  # noqa: D102
+
+    @property
+    def processes(self) -> MeasuredProcesses: ...  # noqa: D102
+
+    def devices(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
 class Process(NamedTuple):
@@ -87,7 +102,7 @@ class Fact(NamedTuple):
 def _read_threads(process: Process) -> dict[str, str]:
     settings = process.machine.settings.items()
     threads = {name: value for name, value in settings if value is not None}
-    count = process.framework.threads()
+    count = process.framework.processes.threads()
     return threads if count is None else {**threads, "compute threads": str(count)}
 
 
@@ -114,7 +129,7 @@ FACTS = (
     ),
     Fact(
         "versions",
-        lambda process: process.framework.versions(),
+        lambda process: process.framework.build.versions(),
         "Versions",
         lambda of: _list_text(of.versions, "{} {}"),
         key=lambda of: of.versions.get(of.framework, ""),
@@ -122,14 +137,14 @@ FACTS = (
     ),
     Fact(
         "commit",
-        lambda process: process.framework.commit(),
+        lambda process: process.framework.build.commit(),
         "Commit",
         key=lambda of: of.commit,
         of_build=True,
     ),
     Fact(
         "features",
-        lambda process: process.framework.features(),
+        lambda process: process.framework.build.features(),
         key=lambda of: of.features,
         of_build=True,
     ),
@@ -161,12 +176,7 @@ FACTS = (
         lambda of: _list_text(of.caches, "{} {}"),
     ),
     Fact("cores", lambda process: len(process.machine.cpus)),
-    Fact(
-        "cpus",
-        lambda process: process.cpus,
-        "Pinned to cores",
-        key=count_cpus,
-    ),
+    Fact("cpus", lambda process: process.cpus, "Pinned to cores", key=count_cpus),
     Fact("hostname", lambda process: socket.gethostname()),
     Fact(
         "threads",
@@ -226,7 +236,7 @@ def list_cpus(machine: Machine) -> str:
 
 def environment(framework: MeasuredFramework, allocator: str = "") -> Environment:
     """Returns the environment of this process. `allocator` are the settings of its heap."""
-    machine = this_machine(framework.variables)
+    machine = this_machine(framework.processes.variables)
     usable = named_cpus() or machine.cpus
     process = Process(framework, machine._replace(cpus=usable), list_cpus(machine), allocator)
     return Environment(**{fact.name: fact.read(process) for fact in FACTS})

@@ -76,7 +76,7 @@ def peaks_file(machine: Identity) -> Path:
 
 
 def keep(cpus: Iterable[int], peaks: Iterable[Peaks]) -> Path:
-    """Keeps peaks in place of earlier ones, and returns their file. Raises `OutputError`."""
+    """Keeps peaks in place of all earlier ones, and returns their file. Raises `OutputError`."""
     machine = identify(cpus)
     path = peaks_file(machine)
     content = KeptPeaks(version=1, machine=machine, peaks=tuple(peaks))

@@ -33,7 +33,15 @@ from opperf.model.metrics import (
     Verification,
     VerificationCode,
 )
-from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
+from opperf.model.operators import (
+    Kind,
+    ListedOperator,
+    Listing,
+    Operator,
+    Parameter,
+    RulePlace,
+    RuleUse,
+)
 from opperf.model.peaks import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.model.records import (
     DIFFERENT,
@@ -72,7 +80,7 @@ from opperf.model.runs import (
     Wrapper,
     Wrapping,
 )
-from opperf.model.settings import Settings
+from opperf.model.settings import EAGER, Settings
 from opperf.model.targets import (
     PROGRAM,
     SEQUENCES,

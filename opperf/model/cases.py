@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 from opperf.model import declaring
 from opperf.model.declaring import ID_LENGTH, ID_VERSION, Struct, digest
+from opperf.model.operators import RulePlace
 from opperf.model.settings import Settings
 from opperf.model.targets import (
     CallableTarget,
@@ -80,6 +81,8 @@ class Case(Struct, frozen=True):
     returned: tuple[tuple[int, ...], ...] = ()
     """Shapes of the tensors that the call returned, where its source has them and contents are not
     yet drawn."""
+    rules: tuple[RulePlace, ...] = ()
+    """The places that made its inputs, the outermost first, where that was asked for."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 

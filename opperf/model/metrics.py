@@ -130,6 +130,8 @@ class NoteCode(str, enum.Enum):
     """Compiled before the run, while other cases were, which takes longer than alone."""
     LEAST = "least"
     """The count lacks what has no formula."""
+    FORMULA = "formula"
+    """The formula of the call's operations failed: they are counted, or unknown."""
     FALLBACK = "fallback"
     """The function runs on another library than the framework's own kernels."""
 

@@ -57,7 +57,9 @@ class Operator(Struct, frozen=True):
     differentiable: bool | None = None
     variants: tuple[str, ...] = ()
     """How it differs from a public operator that returns its result: `in-place`, `out`, `internal`.
-    A run has such operators only if all of these are asked for."""
+    A run has such operators only if all of these are asked for, or if they have a caller."""
+    caller: str = ""
+    """The function of users that calls it, where it has no public name of its own."""
     on_request: bool = False
     """Whether a run has it only if its namespace or name is asked for."""
     tags: tuple[str, ...] = ()
@@ -70,7 +72,7 @@ class Operator(Struct, frozen=True):
     @property
     def is_usual(self) -> bool:
         """Whether a run without names has it."""
-        return not (self.variants or self.on_request)
+        return not self.on_request and (bool(self.caller) or not self.variants)
 
     @property
     def target(self) -> OperatorTarget:
@@ -113,6 +115,28 @@ class Operator(Struct, frozen=True):
             return value
         made: tuple[int | float, ...] = (value,) * parameter.length
         return made
+
+
+class RulePlace(Struct, frozen=True):
+    """A place that made cases of an operator."""
+
+    layer: str
+    """The kind of what is there: a family, an entry of a table, a row, a search ..."""
+    file: str
+    line: int
+    text: str = ""
+    """In one line, what the place says."""
+    tags: tuple[str, ...] = ()
+    """Of a row, by which it is selected."""
+
+
+class RuleUse(Struct, frozen=True):
+    """A place, and the cases of an operator that it made."""
+
+    operator: str
+    place: RulePlace
+    cases: tuple[str, ...] = ()
+    """Their ids; none of what excludes an operator, or has its inputs searched for."""
 
 
 class ListedOperator(Struct, frozen=True):

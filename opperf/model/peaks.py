@@ -14,14 +14,16 @@ class BandwidthPeak(Struct, frozen=True, kw_only=True):
     level: str
     """`L1d`, `L2`, `L3`, `memory`."""
     kernel: Literal["copy", "triad", "read"]
-    """`copy`: one array is read and one written. `triad`: two are read and one written. `read`:
-    all is read."""
+    """`copy`: one array is read and one written. `triad`: two are read and one written, of cores
+    over one of the two. `read`: all is read."""
     threads: int
     """Number of cores that move at once; 0 of a GPU."""
     bytes: int
     """Largest number of bytes of all threads together that the level holds; 0 of memory."""
     rate: float
     """Bytes per second, those of all threads together."""
+    by: str = ""
+    """The framework that moved them, as `ProductPeak` has it; empty of cores."""
 
 
 class ProductPeak(Struct, frozen=True, kw_only=True):

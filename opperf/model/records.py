@@ -238,6 +238,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Seconds of `wall_s` in the operator's own calls, warmup included."""
     rounds: int = 1
     """Number of rounds that measured the case; the samples are those of all rounds, in order."""
+    operation: str = ""
+    """The canonical operation of the call; empty if it is unknown."""
     moved_bytes: int = 0
     """Bytes that a call has to read and write: those of its inputs and outputs, of a gather only
     what is read. One that is several inputs counts once; a sparse one by its stored elements; a

@@ -21,6 +21,9 @@ of_process = partial(declaring.Setting, process=True, axis=True)
 common_axis = partial(declaring.Setting, axis=True, common=True)
 
 
+EAGER = "eager"
+"""The mode that calls one operator after the other."""
+
 VERIFIED: Mapping[str, bool | Literal["reference"]] = {
     "true": True,
     "false": False,
@@ -51,7 +54,7 @@ class Settings(Struct, frozen=True):
         common_axis(
             "--dtype",
             "Data type of the inputs, one of those that `opperf frameworks NAME` lists.  [default: "
-            "float32]",
+            "float32; of NumPy float64]",
             canonical,
             title="dtype",
         ),
@@ -241,7 +244,7 @@ class Settings(Struct, frozen=True):
             str.lower,
             axis=True,
         ),
-    ] = "eager"
+    ] = EAGER
     autocast: Annotated[
         str,
         common_axis(

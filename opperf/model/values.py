@@ -9,11 +9,11 @@ from typing import Any, Literal, Union
 from opperf.model.declaring import Struct
 
 Drawn = Literal["normal", "uniform", "integers", "zipf", "constant", "boolean", "signs", "odds"]
-Arranged = Literal["spread", "sequence", "permutation", "simplex", "padded"]
+Arranged = Literal["windows", "sequence", "permutation", "simplex", "padded", "band"]
 Counted = Literal["ascending", "parts", "balanced", "chosen"]
 Matrices = Literal["positive_definite", "invertible", "lower_triangular", "upper_triangular"]
 Boxes = Literal["boxes", "detections", "grid"]
-Given = Literal["literal", "function", "given", "same"]
+Given = Literal["text", "literal", "function", "given", "same"]
 
 
 class Fill(Struct, frozen=True):
@@ -21,8 +21,9 @@ class Fill(Struct, frozen=True):
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
-    `spread`: such integers near their neighbours', as positions of windows: after the first two
-    axes, one from each of as many equal parts of [low, high), in order.
+    `windows`: such integers, which count the elements of a map row by row: one inside each window
+    of a pooling along the last axes. `data` has, for each of the map's, its extent, a window's
+    width, the numerator and denominator of the stride, and the padding.
     `zipf`: such integers, few of them often: as likely as one by their rank in a random order.
     `sequence`: 0, 1, 2, ..., each `low` times and beginning again at `high`, if these are above 1.
     `boolean`: zeros and ones, equally many. `signs`: minus ones and ones, equally many.
@@ -30,6 +31,8 @@ class Fill(Struct, frozen=True):
     or n of the numbers below `high`, if those are more.
     `simplex`: positive, summing to 1 along the last axis.
     `padded`: ones, then zeros: of each row along the last axis a share in [low, high) is ones.
+    `band`: ones where the column is the row, or up to `high` - 1 before it, as attention to a
+    window sees; zeros elsewhere.
     `ascending`: integers from `low` to `high`, which is the last one, at even distances along the
     last axis; in descending order if `low` is the larger. `parts`: integers, equal up to one, that
     sum to `high` along the last axis. `balanced`: each integer of [low, high) as often as any
@@ -41,6 +44,8 @@ class Fill(Struct, frozen=True):
     that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
     `grid`: points to read images at, by column and row in [-1, 1], scaled by `low`, with normal
     noise of standard deviation `high`.
+    `text`: texts of `high` words, as long as those of English, in the form `data`, one of `TEXTS`
+    of `opperf/frameworks/texts.py`.
     `literal`: `data`. `function`: the array of this `digest` that the function of the case's
     settings returns, at the place `data`. `given`: an object of the caller's, of which only the
     `digest` is known.

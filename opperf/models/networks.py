@@ -150,10 +150,7 @@ NETWORKS: Mapping[str, Network] = {
         loss=CLASSES,
         optimizer=Optimizer("sgd", 0.01, momentum=0.9),
         sizes=_sizes(
-            "batch pixels width classes",
-            (4, 64, 16, 10),
-            (2, 224, 64, 1000),
-            (16, 224, 64, 1000),
+            "batch pixels width classes", (4, 64, 16, 10), (2, 224, 64, 1000), (16, 224, 64, 1000)
         ),
     ),
     "transformer": Network(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
+from opperf.rules.mxnet.image import TILE_SIDE, jpeg
 from opperf.rules.ranges import Shape
 
 

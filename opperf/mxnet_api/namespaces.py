@@ -96,12 +96,12 @@ def inputs_of_size(
     rule's own shapes are used."""
     from opperf.frameworks.mxnet.registry import place_of
 
-    target = framework.target_of(function)
+    target = framework.naming.target_of(function)
     called = framework.signature(target, function)
     accepted = {parameter.name for parameter in called.parameters}
     replacements = {name: value for name, value in additional.items() if name in accepted}
     place = place_of(target)
-    operator = framework.wrapped_operator(target, called)
+    operator = framework.naming.wrapped_operator(target, called)
     inputs: dict[str, Any] = {}
     if place in ARGUMENTS:
         inputs = {name: _evaluate(value, size) for name, value in ARGUMENTS[place].items()}

@@ -313,10 +313,11 @@ TABLE: Mapping[str, Mapping[str, str]] = {
     },
     "special": {
         "x axes:axes": (
-            "fourier_transform hermitian_fourier_transform inverse_fourier_transform "
-            "inverse_hermitian_fourier_transform inverse_real_fourier_transform "
+            "fourier_transform inverse_fourier_transform inverse_hermitian_fourier_transform "
             "real_fourier_transform cosine_transform inverse_cosine_transform"
         ),
+        # The length is that of the result along the last of the axes.
+        "x axes:axes length:int": "hermitian_fourier_transform inverse_real_fourier_transform",
         "x window hop:int centred:bool": "short_time_fourier_transform",
         "x window hop:int": "inverse_short_time_fourier_transform",
         "x": (

@@ -167,17 +167,18 @@ def use(
     operation: str,
     roles: str | ToRoles = "",
     to_output: ToOutput | None = None,
-    to_arguments: ToArguments | None = None,
+    to_arguments: ToArguments | str | None = None,
     also: Mapping[str, Argument] | None = None,
     **constants: Any,
 ) -> Use:
     """The use of an operation. `roles` is text for `Words`, or a function from arguments to inputs
     by role; `constants` are roles without an argument. `to_arguments` converts inputs by role to
-    arguments where renaming is not enough; `also` are further arguments, which only this framework
-    has."""
+    arguments where that renaming is not enough, or is text of another; `also` are further
+    arguments, which only this framework has."""
     words = Words(roles if isinstance(roles, str) else "", constants)
     to_roles: ToRoles = words.to_roles if isinstance(roles, str) else roles
-    rename = to_arguments or words.to_arguments
+    own = Words(to_arguments, {}).to_arguments if isinstance(to_arguments, str) else to_arguments
+    rename = own or words.to_arguments
 
     def apply(function: Callable[..., Any], arguments: Values) -> Any:
         output = function(**to_roles(**arguments))

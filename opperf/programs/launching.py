@@ -333,14 +333,8 @@ def program_environment(python: str = "") -> Environment:
     Raises `WorkerError` if it cannot be run."""
     versions = read_versions(python or sys.executable)
     # In place of a framework's.
-    facts = SimpleNamespace(
-        name=PROGRAM,
-        variables=(VISIBLE_DEVICES,),
-        versions=lambda: versions,
-        features=dict,
-        devices=tuple,
-        threads=lambda: None,
-        commit=str,
-    )
+    build = SimpleNamespace(versions=lambda: versions, features=dict, commit=str)
+    processes = SimpleNamespace(variables=(VISIBLE_DEVICES,), threads=lambda: None)
+    facts = SimpleNamespace(name=PROGRAM, build=build, processes=processes, devices=tuple)
     found = environment(facts)
     return msgspec.structs.replace(found, python=versions["python"])

@@ -25,7 +25,7 @@ from opperf.frameworks.user_modules import import_module
 from opperf.instruments.prepared import PreparedCase, case_scope
 from opperf.instruments.restoring import FreshInputs
 from opperf.instruments.times import BACKWARD
-from opperf.model import Case
+from opperf.model import EAGER, Case
 from opperf.recording.session import Session
 from opperf.recording.steps import MARKED, StepRange
 from opperf.sources.registry import plan
@@ -165,9 +165,6 @@ def _is_above(frame: FrameType) -> bool:
 WARMUP = 1
 """First calls that are neither recorded nor timed: they allocate and compile."""
 
-EAGER = "eager"
-"""Mode in which each operator is called by itself."""
-
 
 class Inputs(NamedTuple):
     """A callable by its path, with its inputs."""
@@ -191,10 +188,10 @@ def cases_of(inputs: Inputs) -> tuple[Framework, tuple[Case, ...]]:
     """
     framework = load(inputs.framework)
     for name in inputs.selection.settings.imports:
-        with framework.importing():
+        with framework.naming.importing():
             import_module(name)
     settings = inputs.selection.settings
-    if EAGER in framework.modes:
+    if EAGER in framework.modes.names:
         settings = msgspec.structs.replace(settings, mode=EAGER)
     selection = msgspec.structs.replace(inputs.selection, settings=settings)
     selection = resolve_selection(selection, functools.partial(resolve, framework))

@@ -109,7 +109,7 @@ class Session:
 
     def _add(self, name: str) -> None:
         calls = Calls(self.timed)
-        recorder = load(name).recorder(calls, self.steps.end)
+        recorder = load(name).recordings.recorder(calls, self.steps.end)
         recorder.install()
         self._calls[name], self._recorders[name] = calls, recorder
         if self._recording:
@@ -121,7 +121,7 @@ class Session:
         if self._trace is not None:
             # Another framework of the program may write one where this does not.
             with suppress(UnsupportedError):
-                self._traces.enter_context(load(name).tracing(None, self._trace))
+                self._traces.enter_context(load(name).profilers.tracing(None, self._trace))
                 self._trace = None
         self._recorders[name].begin()
         if not self._has_flow:

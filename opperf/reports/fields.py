@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from opperf.reports.model import Cell, Column, ColumnKind, Table
 from opperf.results.text import Shown
-from opperf.results.units import Figure, Unit, choose_unit
+from opperf.results.units import Figure, Unit, choose_unit, unit_of
 
 Item = TypeVar("Item")
 
@@ -56,6 +56,12 @@ def figure(unit: Unit | str, file_size: float = 1.0) -> ColumnKind:
 TIME = figure("ns")
 
 MEMORY = figure("B")
+
+MILLISECONDS = figure("ns", unit_of("ns").size)
+"""Times that files have in milliseconds."""
+
+KILOBYTES = figure("B", unit_of("B").size)
+"""Memory that files have in kilobytes."""
 
 TIMES = replace(TIME, is_alike=True)
 """Times that are compared."""

@@ -7,16 +7,7 @@ from typing import NamedTuple
 
 from opperf.model import ListedOperator, Parameter
 from opperf.plurals import pluralize
-from opperf.reports.fields import (
-    LABEL,
-    NUMBER,
-    TEXT,
-    WORD,
-    Field,
-    objects_of,
-    rows_of,
-    table_of,
-)
+from opperf.reports.fields import LABEL, NUMBER, TEXT, WORD, Field, objects_of, rows_of, table_of
 from opperf.reports.model import Report, Section
 from opperf.results.projection import group
 

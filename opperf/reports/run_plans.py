@@ -27,10 +27,7 @@ def plan_report(cases: Sequence[Case], excluded: Collection[str]) -> Report:
         Field("id", "Id", LABEL, lambda case: case.id),
         Field("source_id", "Id in the file", LABEL, lambda case: case.source_id, is_optional=True),
         Field(
-            "settings",
-            "Settings" if names else None,
-            TEXT,
-            lambda case: settings_text(case, names),
+            "settings", "Settings" if names else None, TEXT, lambda case: settings_text(case, names)
         ),
         Field("sweep", "Sweep", WORD, lambda case: point_text(case.point), is_optional=True),
         Field("inputs", "Inputs", TEXT, inputs_text),

@@ -13,11 +13,7 @@ from opperf.model import DECLARED, Record, Status
 from opperf.reports.fields import NUMBER, TEXT, TIME, WORD, Field, figure, number, table_of
 from opperf.reports.model import Table
 from opperf.reports.text import WIDTH, render
-from opperf.results.columns import (
-    MOVED,
-    column_of,
-    select_columns,
-)
+from opperf.results.columns import MOVED, column_of, select_columns
 from opperf.results.figures import CaseFigures
 from opperf.results.outliers import Outlier
 from opperf.results.projection import Observation, describe, group, number_alike

@@ -34,6 +34,7 @@ def _facts(listed: ListedOperator) -> list[tuple[str, str]]:
         ("namespaces", ", ".join(operator.namespaces or (operator.namespace,))),
         ("category", operator.category),
         ("aliases", ", ".join(operator.aliases) or "none"),
+        *([("called by", operator.caller)] if operator.caller else []),
         ("rule", listed.rule or f"none: {listed.reason}"),
     ]
 
@@ -42,10 +43,7 @@ PARAMETERS: tuple[Field[Parameter], ...] = (
     Field("name", "Parameter", LABEL, lambda parameter: parameter.name),
     Field("kind", "Kind", LABEL, lambda parameter: parameter.kind.value),
     Field(
-        "required",
-        "",
-        LABEL,
-        lambda parameter: "required" if parameter.required else "optional",
+        "required", "", LABEL, lambda parameter: "required" if parameter.required else "optional"
     ),
     Field("default", "Default", LABEL, lambda parameter: parameter.default),
     Field("choices", "Choices", TEXT, lambda parameter: parameter.choices),

@@ -156,6 +156,7 @@ SAID = (
     NoteCode.NOT_PRODUCED,
     NoteCode.NOT_PROFILED,
     NoteCode.LEAST,
+    NoteCode.FORMULA,
 )
 """Codes of notes on what was measured, which are printed after a run."""
 

@@ -13,17 +13,7 @@ from opperf.errors import FrameworkError
 from opperf.frameworks import available, default_framework, package_of
 from opperf.frameworks.installed import SweptVersion, is_installed, package_version
 from opperf.plurals import pluralize
-from opperf.reports.fields import (
-    COUNT,
-    LABEL,
-    NUMBER,
-    TEXT,
-    WORD,
-    Field,
-    figure,
-    rows_of,
-    table_of,
-)
+from opperf.reports.fields import COUNT, LABEL, NUMBER, TEXT, WORD, Field, figure, rows_of, table_of
 from opperf.reports.model import ColumnKind, Fact, Report, Section, Test, Tone
 
 if TYPE_CHECKING:
@@ -97,14 +87,15 @@ class PeakRow(NamedTuple):
     value: float
     unit: str
     by: str = ""
-    """The framework and extent that reached it, where these differ."""
+    """The framework that reached it, and the extent of a product; empty of cores' bandwidth, and of
+    a call."""
 
 
 def peak_rows(peaks: Peaks) -> list[PeakRow]:
     """Returns the rows of a device, by what was measured."""
     make = partial(PeakRow, peaks.device)
     moved = (
-        make("bandwidth", peak.level, peak.kernel, peak.threads or None, peak.rate, "B/s")
+        make("bandwidth", peak.level, peak.kernel, peak.threads or None, peak.rate, "B/s", peak.by)
         for peak in peaks.bandwidths
     )
     multiplied = (
@@ -117,7 +108,9 @@ def peak_rows(peaks: Peaks) -> list[PeakRow]:
     return [*moved, *multiplied, *called]
 
 
-def _peak_fields(of: str, kernel: str | None, rate: str, unit: str) -> tuple[Field[PeakRow], ...]:
+def _peak_fields(
+    of: str, kernel: str | None, rate: str, unit: str, by: str
+) -> tuple[Field[PeakRow], ...]:
     """Returns the columns of one kind of peak, with their titles; CSV has the same of all."""
     return (
         Field("device", None, LABEL, lambda row: row.device),
@@ -127,14 +120,17 @@ def _peak_fields(of: str, kernel: str | None, rate: str, unit: str) -> tuple[Fie
         Field("threads", "Threads", COUNT, lambda row: row.threads, is_optional=True),
         Field("value", rate, figure(unit), lambda row: row.value),
         Field("unit", None, LABEL, lambda row: row.unit),
-        Field("by", "By, extent", LABEL, lambda row: row.by, is_optional=True),
+        Field("by", by, LABEL, lambda row: row.by, is_optional=True),
     )
 
 
 PEAKS = {
-    "bandwidth": ("bandwidth", _peak_fields("Level", "Kernel", "Rate", "B/s")),
-    "product": ("products of matrices", _peak_fields("Dtype", None, "Rate", "FLOP/s")),
-    "dispatch": ("shortest call", _peak_fields("Framework", None, "Time", "ns")),
+    "bandwidth": ("bandwidth", _peak_fields("Level", "Kernel", "Rate", "B/s", "By")),
+    "product": (
+        "products of matrices",
+        _peak_fields("Dtype", None, "Rate", "FLOP/s", "By, extent"),
+    ),
+    "dispatch": ("shortest call", _peak_fields("Framework", None, "Time", "ns", "By")),
 }
 """The title of each kind of peak, and its columns."""
 

@@ -6,15 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from opperf.plurals import pluralize
-from opperf.reports.fields import (
-    NAME,
-    TEXT,
-    WORD,
-    Field,
-    objects_of,
-    rows_of,
-    table_of,
-)
+from opperf.reports.fields import NAME, TEXT, WORD, Field, objects_of, rows_of, table_of
 from opperf.reports.model import ColumnKind, Report, Section, Test
 from opperf.suites.results.checks import Found, Level
 from opperf.suites.results.layers import Validation

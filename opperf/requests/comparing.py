@@ -12,15 +12,16 @@ from opperf.errors import UsageError
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.metrics import metrics_by_name
 from opperf.requests.declaring import Group, Option, Say, argument, declared, told, warn
-from opperf.requests.judging import Judged, judge_files, judge_session
+from opperf.requests.judging import (
+    Comparisons,
+    Judged,
+    judge_files,
+    judge_implementations,
+    judge_session,
+)
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
-from opperf.requests.parsers import (
-    Words,
-    findings_among,
-    parse_tolerances,
-    words_among,
-)
+from opperf.requests.parsers import Words, findings_among, parse_tolerances, words_among
 from opperf.results.kept_facts import is_session
 from opperf.results.run_files import locate, locate_session
 from opperf.shares import read_share, share_text
@@ -28,6 +29,7 @@ from opperf.shares import read_share, share_text
 if TYPE_CHECKING:
     from opperf.comparison.files.judging import Question
     from opperf.comparison.project_file import Limits, ProjectFile
+    from opperf.comparison.versus.judging import Versus
 
 
 def _share_text(share: float) -> str:
@@ -249,7 +251,7 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
             weight=self.weight,
         )
 
-    def run(self, say: Say) -> Judged:
+    def run(self, say: Say) -> Judged[Comparisons] | Judged[Versus]:
         from opperf.comparison.files.reading import doubts, read
 
         base, new, session = self.base, self.new, self.session
@@ -273,7 +275,7 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
         warn(say, doubts(*sides))
         return found
 
-    def _judge_again(self, path: Path, say: Say) -> Judged:
+    def _judge_again(self, path: Path, say: Say) -> Judged[Comparisons] | Judged[Versus]:
         from opperf.comparison.ab.session_file import read_session
 
         for name, field in declared(CompareRequest).items():
@@ -284,4 +286,6 @@ class CompareRequest(ComparingRequest, frozen=True, kw_only=True):
                 )
         session = told(read_session(path), say)
         self.check_weighted(self.weight, [path])
+        if session.plan.implementations is not None:
+            return judge_implementations(session, self.fail_on)
         return judge_session(session, path, self.fail_on, self.limits.limits(), self.weight)

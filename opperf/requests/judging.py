@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from opperf.errors import INCONCLUSIVE, UsageError
 
@@ -15,30 +15,32 @@ if TYPE_CHECKING:
     from opperf.comparison.files.judging import Question
     from opperf.comparison.files.reading import Measured
     from opperf.comparison.project_file import Limits
+    from opperf.comparison.versus.judging import Versus
     from opperf.reports.model import Report
 
 Words = tuple[str, ...]
 
 
+Found = TypeVar("Found")
+
+
 @dataclass(frozen=True)
-class Judged:
+class Judged(Generic[Found]):
     """The findings of a comparison, and the exit code of its command."""
 
-    comparisons: Mapping[tuple[str, str], Comparison]
-    """By the names of the two sides: several of a session of several arms."""
+    found: Found
     report: Report
     code: int
     """Exit code."""
     reason: str
     """Why it is not 0, in one line."""
 
-    @property
-    def comparison(self) -> Comparison:
-        """The first of them."""
-        return next(iter(self.comparisons.values()))
+
+Comparisons = Mapping[tuple[str, str], "Comparison"]
+"""By the names of the two sides: several of a session of several arms."""
 
 
-def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
+def judge_files(base: Measured, new: Measured, question: Question) -> Judged[Comparisons]:
     """Compares two sides. Raises `RunFileError` or `UsageError` if nothing is compared."""
     from opperf.comparison.files.judging import compare
     from opperf.comparison.files.telling import outcome, telling_of
@@ -48,7 +50,9 @@ def judge_files(base: Measured, new: Measured, question: Question) -> Judged:
     return Judged({found.labels: found}, report_of(found, telling_of(found)), *outcome(found))
 
 
-def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None) -> Judged:
+def judge_counts(
+    path: Path, fail_on: Words, limits: Limits, weight: str | None
+) -> Judged[Comparisons]:
     """Compares the arms of a session of counts."""
     from opperf.comparison.ab.session_file import read_arms
     from opperf.comparison.files.judging import Question
@@ -62,12 +66,12 @@ def judge_counts(path: Path, fail_on: Words, limits: Limits, weight: str | None)
         limits_file=limits.path,
         weight=weight,
     )
-    found = judge_files(*read_arms(path), question)
+    judged = judge_files(*read_arms(path), question)
+    (found,) = judged.found.values()
     # Counts without a verdict count if that is asked for, or if all are.
-    decided = [row.verdict in SOUND for row in found.comparison.rows]
+    decided = [row.verdict in SOUND for row in found.rows]
     is_open = not all(decided) if Verdict.AMBIGUOUS.value in fail_on else not any(decided)
-    code = found.code or (INCONCLUSIVE if is_open else 0)
-    return Judged(found.comparisons, found.report, code, found.reason)
+    return replace(judged, code=judged.code or (INCONCLUSIVE if is_open else 0))
 
 
 def judge_session(
@@ -77,7 +81,7 @@ def judge_session(
     limits: Limits,
     weight: str | None,
     name: str | None = None,
-) -> Judged:
+) -> Judged[Comparisons]:
     """Returns the verdicts of a session, of the file `path`, which fails on the findings that are
     asked for, or the usual ones; commands read it by `name`, by default its own. Raises
     `UsageError` for a finding that it does not have."""
@@ -87,8 +91,6 @@ def judge_session(
     from opperf.comparison.results import looked_for
     from opperf.results.kept import display
 
-    if session.plan.implementations is not None:
-        return _judge_implementations(session, asked)
     for word in asked or ():
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
@@ -109,11 +111,22 @@ OF_IMPLEMENTATIONS = {"different": "wrong", "regressed": "slower", "missing": "l
 """Findings of a session of implementations, by those of `opperf compare`."""
 
 
-def _judge_implementations(session: Session, asked: Words | None) -> Judged:
+def judge_implementations(session: Session, asked: Words | None) -> Judged[Versus]:
+    """Returns what a session of implementations says, which fails on the findings that are asked
+    for, as `opperf versus` or `opperf compare` names them, or on wrong results. Raises `UsageError`
+    for a finding that it does not have."""
     from opperf.comparison.versus.judging import outcome_of, versus_of
     from opperf.comparison.versus.report import report_of
 
-    words = ("different",) if asked is None else asked
-    fail_on = tuple(OF_IMPLEMENTATIONS.get(word, word) for word in words)
-    found = versus_of(session, fail_on)
-    return Judged({}, report_of(found), *outcome_of(found))
+    own = OF_IMPLEMENTATIONS.values()
+    fail_on = tuple(OF_IMPLEMENTATIONS.get(word, word) for word in asked or ())
+    for word, finding in zip(asked or (), fail_on, strict=True):
+        if finding not in own:
+            raise UsageError(
+                f"--fail-on {word}: a session of implementations can fail on "
+                f"{', '.join(OF_IMPLEMENTATIONS)}"
+            )
+        if session.plan.is_quick and finding == "slower":
+            raise UsageError(f"--fail-on {word}: a first look has no verdicts; omit it")
+    found = versus_of(session, ("wrong",) if asked is None else fail_on)
+    return Judged(found, report_of(found), *outcome_of(found))

@@ -60,11 +60,11 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
 
     def measure_peaks(self, say: Say) -> tuple[Peaks, ...]:
         """Measures and keeps the peaks of this machine, with all installed frameworks or the named
-        one."""
+        one. Those that others reached before remain."""
         from opperf.execution.device_peaks import measure_peaks
         from opperf.machine.health.contention import load
         from opperf.machine.health.examine import examine
-        from opperf.machine.kept_peaks import keep
+        from opperf.machine.kept_peaks import keep, kept
 
         self.check_outputs()
         if self.framework:
@@ -75,7 +75,7 @@ class DoctorRequest(JsonRequest, frozen=True, kw_only=True):
         for finding in examine(machine, [load]):
             if finding.level == "warn":
                 say(f"warning: load {finding.state}: peaks are too low on a busy machine")
-        found = measure_peaks(sorted(named), machine.cpus, say)
+        found = measure_peaks(sorted(named), machine.cpus, say, kept(machine.cpus).peaks)
         try:
             say(f"kept in {keep(machine.cpus, found)}")
         except OutputError as error:

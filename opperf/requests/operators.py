@@ -21,7 +21,7 @@ from opperf.requests.parsers import (
     split_commas,
     split_dimensions,
 )
-from opperf.rules.fuzzing import Fuzz
+from opperf.rules.extents import Fuzz
 
 
 def names_option(help: str, metavar: str = "NAMES", **more: Any) -> Option:

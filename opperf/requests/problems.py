@@ -1,12 +1,26 @@
-"""The file or folder with problems of kernels that a request names."""
+"""The file or folder with problems of kernels that a request names, and their sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Set
 from pathlib import Path
+from typing import Annotated
 
 from opperf.errors import UsageError
-from opperf.requests.declaring import Request, declared
+from opperf.requests.declaring import Option, Request, declared
+from opperf.requests.parsers import parse_labels
+
+Sets = Annotated[
+    dict[str, str],
+    Option(
+        "With a FOLDER of problems: another value of a constant or size, as M=64; precision=bf16 "
+        "of KernelBench's. Repeat it for several.",
+        gather=parse_labels,
+        metavar="NAME=VALUE",
+        section="Cases",
+        spellings="--set",
+    ),
+]
 
 
 def path_of_problems(request: Request, names: tuple[str, ...], allowed: Set[str]) -> Path | None:

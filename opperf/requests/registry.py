@@ -1,21 +1,18 @@
-"""Lists operators, shows one with its cases, and reports how much of a registry is measured."""
+"""Lists operators, and shows one with its cases, their scripts, or the rules that made them."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from opperf.errors import RunFileError, UsageError
-from opperf.folders import cache_folder
+from opperf.errors import UsageError
 from opperf.frameworks.mentioned import choose_framework, report_choice
 from opperf.model import DECLARED, ListedOperator, Settings
-from opperf.requests.declaring import Option, Say, argument, declared, told, unsaid
+from opperf.requests.declaring import Option, Say, argument, declared, told
 from opperf.requests.operators import (
     Framework,
     Ids,
@@ -28,16 +25,15 @@ from opperf.requests.operators import (
 )
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import split_commas
-from opperf.requests.problems import path_of_problems
+from opperf.requests.problems import Sets, path_of_problems
 from opperf.requests.settings import Interpreters, SettingFields, option_of
 from opperf.results.kept import display
-from opperf.results.run_files import locate
 from opperf.results.runfile import is_run_file, read_run
 
 if TYPE_CHECKING:
-    from opperf.model import Case, ListedOperator, Listing, Record
-    from opperf.reports.coverage import Coverage
+    from opperf.model import Case, Listing
     from opperf.reports.model import Report
+    from opperf.sources.registry import Plan
     from opperf.sources.selecting import Selection
     from opperf.worker.client import Worker
 
@@ -87,6 +83,17 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
             return ask()
         return told(load_listing(framework, ask), say)
 
+    def _planned(
+        self, framework: str, selection: Selection, say: Say
+    ) -> tuple[Plan, tuple[str, ...]]:
+        """Returns the plan of a selection, and the scripts of its cases unless these say their
+        rules."""
+        from opperf.execution.planning import plan_cases
+
+        with self._worker(framework, selection.settings) as worker:
+            plan = plan_cases(worker, framework, worker.resolve_selection(selection), say)
+            return plan, () if selection.rules else worker.scripts(plan.cases)
+
     def _find(self, framework: str, listing: Listing, selection: Selection) -> list[ListedOperator]:
         from opperf.sources.selecting import select, split_paths
 
@@ -104,6 +111,15 @@ class RegistryRequest(ReportedRequest, frozen=True, kw_only=True):
         return found
 
 
+Rules = Annotated[
+    bool,
+    Option(
+        "Print file and line of each rule, entry of a table, row and exception that made cases.",
+        section="Cases",
+    ),
+]
+
+
 class ListRequest(RegistryRequest, frozen=True, kw_only=True):
     """Lists operators, or their categories."""
 
@@ -115,16 +131,21 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
             "List the operators' categories instead, with the numbers of operators and of cases.",
             section="Cases",
             spellings="--categories",
+            excludes={"rules": "categories have no rules of their own; omit one of the two"},
         ),
     ] = False
+    rules: Rules = False
     imports: Annotated[tuple[str, ...], option_of(DECLARED["imports"])] = ()
+    sets: Sets = {}
 
     def _imported(self) -> tuple[str, ...]:
         return self.imports
 
     def run(self, say: Say) -> Report:
         from opperf.reports.listing import categories_report, operators_report
+        from opperf.reports.rules import rules_report
         from opperf.requests.selecting import select_groups
+        from opperf.sources.registry import rule_uses
 
         problems = self._problems()
         if problems is not None:
@@ -134,6 +155,11 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         found = self._find(framework, self._listing(framework, say), selection)
         # A wrong name is reported before a file that is in the way.
         self.check_outputs()
+        if self.rules:
+            settings = msgspec.structs.replace(CHOSEN, imports=self.imports)
+            asked = msgspec.structs.replace(selection, settings=settings, rules=True)
+            plan, _ = self._planned(framework, asked, say)
+            return rules_report("list", rule_uses(plan))
         return (categories_report if self.by_category else operators_report)(found)
 
     def _problems(self) -> Report | None:
@@ -141,21 +167,26 @@ class ListRequest(RegistryRequest, frozen=True, kw_only=True):
         `UsageError` and `RunFileError`."""
         path = path_of_problems(self, self.names, OF_PROBLEMS)
         if path is None:
+            if self.sets:
+                raise UsageError("--set: it is of a folder of problems; name one")
             return None
         from opperf.candidates.formats.base import Asked
         from opperf.candidates.formats.known import read
         from opperf.candidates.formats.listing import problems_report
 
         with TemporaryDirectory() as folder:
-            found = read(Asked(path, Path(folder)))
+            found = read(Asked(path, Path(folder), self.sets))
         self.check_outputs()
         return problems_report(found)
 
 
+CHOSEN = Settings(device="", mode="", profiler="")
+"""Settings that the framework chooses."""
+
 COMMON = tuple(name for name, setting in DECLARED.items() if setting.common)
 """The settings of one value that cases share."""
 
-OF_PROBLEMS = frozenset({"names", "output_files", "output_format", "overwrite"})
+OF_PROBLEMS = frozenset({"names", "sets", "output_files", "output_format", "overwrite"})
 """Fields that apply to problems of kernels."""
 
 OF_FILES = frozenset({"name", "ids", "interpreters", "output_files", "output_format", "overwrite"})
@@ -173,6 +204,7 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
     configurations: MaxConfigs = None
     random: RandomShapes = RandomShapes()
     ids: Ids = ()
+    rules: Rules = False
 
     def _imported(self) -> tuple[str, ...]:
         return self.settings.imports
@@ -210,28 +242,41 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         return self._of_file(files[0], say) if files else self._of_operator(say)
 
     def _of_operator(self, say: Say) -> Report:
-        from opperf.execution.planning import plan_cases
+        from opperf.reports.rules import rules_report
         from opperf.reports.showing import report_of
+        from opperf.sources.registry import rule_uses
 
         asked = self.selection
-        words = (self.name, self.settings.input_function, *self.settings.imports)
-        framework = self._choose(words, say)
-        listed = self._only(framework, self._listing(framework, say))
-        self.check_outputs()
+        if self.rules:
+            plan = self.plan_rules(say)
+            return rules_report("show", rule_uses(plan), next(iter(plan.excluded.values()), ""))
+        framework, listed = self._operator(say)
         cases: tuple[Case, ...] = ()
         scripts: tuple[str, ...] = ()
         # An operator without a rule may have the user's inputs.
         if listed.rule or asked.shapes or asked.values or asked.settings.input_function:
             chosen = msgspec.structs.replace(asked, patterns=(listed.operator.target.path,))
-            with self._worker(framework, chosen.settings) as worker:
-                selection = worker.resolve_selection(chosen)
-                plan = plan_cases(worker, framework, selection, say)
-                cases, scripts = plan.cases, worker.scripts(plan.cases)
+            plan, scripts = self._planned(framework, chosen, say)
+            cases = plan.cases
             if not cases:
                 # One operator or callable was planned, and has no case.
                 (reason,) = plan.excluded.values()
                 listed = ListedOperator(operator=listed.operator, reason=reason)
         return report_of(listed, cases, scripts)
+
+    def plan_rules(self, say: Say) -> Plan:
+        """Returns the plan of the operator, whose cases say what made them."""
+        framework, listed = self._operator(say)
+        patterns = (listed.operator.target.path,)
+        asked = msgspec.structs.replace(self.selection, patterns=patterns, rules=True)
+        return self._planned(framework, asked, say)[0]
+
+    def _operator(self, say: Say) -> tuple[str, ListedOperator]:
+        words = (self.name, self.settings.input_function, *self.settings.imports)
+        framework = self._choose(words, say)
+        listed = self._only(framework, self._listing(framework, say))
+        self.check_outputs()
+        return framework, listed
 
     def _only(self, framework: str, listing: Listing) -> ListedOperator:
         from opperf.sources.selecting import Selection, find_matching, group_options
@@ -277,89 +322,3 @@ class ShowRequest(RegistryRequest, frozen=True, kw_only=True):
         shown = cases if self.ids else cases[:SHOWN_CASES]
         scripts = scripts_of(shown, (*self.interpreters, *run.header.interpreters))
         return report_of_run(display(path), run, shown, scripts, len(cases) - len(shown))
-
-
-COVERAGE_SETTINGS = Settings(
-    device="", mode="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
-)
-"""One call of each pass: enough to see that an operator runs. The timeout is a hundred times the
-time of the slowest small case."""
-
-
-class CoverageRequest(RegistryRequest, frozen=True, kw_only=True):
-    """Counts the operators of a registry that are measured."""
-
-    run_file: Annotated[Path | None, argument("[RUNFILE]", locate)] = None
-    least: Annotated[
-        float | None,
-        Option(
-            "Exit with 1 if a smaller share of the distinct operators is measured.",
-            low=0,
-            high=100,
-            metavar="PERCENT",
-            section="Plan, resumption and exit code",
-            spellings="--min",
-        ),
-    ] = None
-    quiet: Annotated[
-        bool, Option("Show no progress.", section="Plan, resumption and exit code")
-    ] = False
-
-    def run(self, say: Say) -> Coverage | None:
-        """Returns the coverage by the records of the run file, or of a run of every operator; None
-        if that was interrupted."""
-        from opperf.reports.coverage import coverage
-
-        progress = unsaid if self.quiet else say
-        framework = self._choose((), progress)
-        listing = self._listing(framework, say)
-        self.check_outputs(filter(None, [self.run_file]))
-        if self.run_file is None:
-            records = self._run_everything(framework, say, progress)
-        else:
-            records = self._records_of(self.run_file, listing, say)
-        return None if records is None else coverage(listing, records)
-
-    def _records_of(self, path: Path, listing: Listing, say: Say) -> Sequence[Record]:
-        run = told(read_run(path), say)
-        environment = run.environment
-        if environment is None:
-            raise RunFileError(f"{path}: the run has no environment, which says what was measured")
-        measured = (environment.framework, environment.versions.get(environment.framework, ""))
-        if measured != (listing.framework, listing.version):
-            raise RunFileError(
-                f"{path} is a run of {' '.join(measured)}, but the framework here is "
-                f"{listing.framework} {listing.version}; choose another with --framework or "
-                "--python"
-            )
-        return run.records
-
-    def _run_everything(self, framework: str, say: Say, progress: Say) -> Sequence[Record] | None:
-        from opperf.execution.execute import execute_to_file
-        from opperf.execution.planning import plan_cases
-        from opperf.execution.progress import make_progress
-        from opperf.execution.run_header import make_header
-        from opperf.execution.workers import Workers
-        from opperf.sources.selecting import Selection
-
-        started = time.monotonic()
-        path = cache_folder() / "coverage" / f"{framework}.jsonl"
-        with Workers(self.interpreters) as workers:
-            worker = workers.of(framework)
-            asked = Selection(size="small", settings=COVERAGE_SETTINGS)
-            selection = worker.resolve_selection(asked)
-            plan = plan_cases(worker, framework, selection, progress)
-            try:
-                run = execute_to_file(
-                    path,
-                    make_header(plan, selection, "opperf coverage"),
-                    plan.cases,
-                    plan.cases,
-                    workers,
-                    make_progress(sys.stderr, len(plan.cases), self.quiet),
-                    lambda: time.monotonic() - started,
-                )
-            except KeyboardInterrupt:
-                say(f"interrupted; the records are in {path}")
-                return None
-        return run.records

@@ -16,13 +16,7 @@ from opperf.model.declaring import number_between
 from opperf.reports.formats import RUN
 from opperf.requests.declaring import Option, Say, declared
 from opperf.requests.measuring import MeasuringRequest, ResolvedRun, quick_values
-from opperf.requests.operators import (
-    Changed,
-    Framework,
-    Inputs,
-    NoBackward,
-    Operators,
-)
+from opperf.requests.operators import Changed, Framework, Inputs, NoBackward, Operators
 from opperf.requests.outputs import file_option, format_option, named_output, output_of
 from opperf.requests.profiling import ProfilingPrograms
 from opperf.requests.replays import Replay, open_replays

@@ -11,7 +11,7 @@ from opperf.errors import FOUND, RunFileError, UsageError
 from opperf.extras import check_extras, load_extra
 from opperf.reports.formats import DRAWN, RUN, built_in_names, format_named, formats_of
 from opperf.requests.declaring import Option, Request, Say, told, warn
-from opperf.requests.judging import Judged
+from opperf.requests.judging import Comparisons, Judged
 from opperf.requests.operators import Columns, dimensions_option, names_option
 from opperf.requests.outputs import (
     Overwrite,
@@ -320,7 +320,7 @@ class NodesRequest(ReportedRequest, frozen=True, kw_only=True):
         bool, Option("Exit with 1 if a node differs.", section="Plan, resumption and exit code")
     ] = False
 
-    def run(self, say: Say) -> Judged:
+    def run(self, say: Say) -> Judged[Comparisons]:
         from opperf.comparison.nodes import CHANGED, compare_nodes, telling_of
         from opperf.comparison.report import report_of
 

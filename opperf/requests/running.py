@@ -168,11 +168,7 @@ def perform(request: ResolvedRun, watch: Watch, keeps: bool = True) -> EndedRun:
 
 
 def _plan(
-    workers: Workers,
-    run_file: Path,
-    unfinished: Run | None,
-    request: ResolvedRun,
-    watch: Watch,
+    workers: Workers, run_file: Path, unfinished: Run | None, request: ResolvedRun, watch: Watch
 ) -> Work:
     try:
         check_output(run_file, request)

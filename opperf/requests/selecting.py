@@ -230,7 +230,7 @@ def _lacking(worker: Worker, names: Iterable[str], has_inputs: bool) -> dict[str
             found[name] = f"{listing.framework} {listing.version} has no such operator"
         elif registry[name].reason:
             found[name] = registry[name].reason
-        elif INTERNAL in registry[name].operator.variants:
+        elif INTERNAL in (own := registry[name].operator).variants and not own.caller:
             found[name] = "it is internal"
     return found
 

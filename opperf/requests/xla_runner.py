@@ -31,10 +31,7 @@ def _axis(axis: str, help: str, section: str = "Axes") -> Option:
             raise ValueError(str(error).partition(": ")[2]) from error
 
     return Option(
-        help,
-        gather=parse,
-        metavar="FLAGS" if axis == "xla_flags" else known,
-        section=section,
+        help, gather=parse, metavar="FLAGS" if axis == "xla_flags" else known, section=section
     )
 
 
@@ -67,8 +64,7 @@ class RunnerOptions(Group, frozen=True, kw_only=True):
         Values, _axis("xla_flags", "PyTorch/XLA: XLA_FLAGS of the processes.")
     ] = ()
     torch_xla2: Annotated[
-        Values,
-        _axis("torch_xla2", "PyTorch/XLA: None alone; use --framework jax for the others."),
+        Values, _axis("torch_xla2", "PyTorch/XLA: None alone; use --framework jax for the others.")
     ] = ()
     enable_functionalization: Annotated[
         bool, Option("PyTorch/XLA: keep functionalization on; it is off without it.")
@@ -235,10 +231,7 @@ EXPERIMENT, MODEL = "experiment_config", "model_config"
 IGNORED = ("accelerator_model", "keep_model_data_on_cuda", "outputs_file", "process_env")
 """Keys of an experiment that say nothing of how it is run."""
 
-KEYS = {
-    EXPERIMENT: (*CHOICES, "batch_size", *IGNORED),
-    MODEL: ("suite_name", "model_name"),
-}
+KEYS = {EXPERIMENT: (*CHOICES, "batch_size", *IGNORED), MODEL: ("suite_name", "model_name")}
 
 
 def read_config(name: str, text: str) -> Mapping[str, Any]:

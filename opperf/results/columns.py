@@ -19,14 +19,7 @@ from opperf.instruments.memory import MEMORY, MEMORY_FORWARD
 from opperf.instruments.times import BACKWARD, FORWARD, TOTAL
 from opperf.instruments.wrapped.programs import OWN_NAMES
 from opperf.metrics import exported_metrics, metric_named, metrics_by_name, metrics_in, sort_metrics
-from opperf.model import (
-    DECLARED,
-    Metric,
-    MetricKind,
-    Record,
-    Run,
-    display_arguments,
-)
+from opperf.model import DECLARED, Metric, MetricKind, Record, Run, display_arguments
 from opperf.results.details import display_details
 from opperf.results.figures import CaseFigures
 from opperf.results.opperf_json import figure_name

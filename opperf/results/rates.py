@@ -15,6 +15,14 @@ from opperf.results.roofline import FLOPS_OF, Roofline, Work, roofline_of, work_
 from opperf.results.units import Figure, unit_of
 
 
+class Rate(NamedTuple):
+    """A rate, with the bounds of its interval where the time has one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
 class FigureColumn(NamedTuple):
     """A column of figures, or of texts."""
 
@@ -23,14 +31,8 @@ class FigureColumn(NamedTuple):
     """None if the record has none."""
     text: Callable[[Record], str] | None = None
     """Of a column of texts, which has no figures."""
-
-
-class Rate(NamedTuple):
-    """A rate, with the bounds of its interval where the time has one."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
+    rate: Callable[[Record], Rate | None] | None = None
+    """Of a rate, what plots draw of it."""
 
 
 def _rate(amount: Callable[[Work], float | None], metric: str, record: Record) -> Rate | None:
@@ -52,22 +54,24 @@ def _divided(value: float | None, metric: str, record: Record) -> Figure | None:
     return time._replace(value=value, half_width=half_width)
 
 
-def _rate_figure(
-    amount: Callable[[Work], float | None], metric: str, record: Record
-) -> Figure | None:
-    rate = _rate(amount, metric, record)
-    return _divided(rate and rate.value, metric, record)
+def _figure_of(rate: Callable[[Record], Rate | None], metric: str, record: Record) -> Figure | None:
+    found = rate(record)
+    return _divided(found and found.value, metric, record)
 
 
 def _intensity(metric: str, record: Record) -> Figure | None:
-    found, counted = work_of(record, metric).intensity, FLOPS_OF[metric]
-    is_least = record.note(counted, NoteCode.LEAST) is not None
-    return None if found is None else Figure(found, is_least=is_least)
+    work = work_of(record, metric)
+    if work.flops is None or not work.moved:
+        return None
+    is_least = record.note(FLOPS_OF[metric], NoteCode.LEAST) is not None
+    return Figure(work.flops / work.moved, is_least=is_least)
 
 
 def _attainable(metric: str, record: Record) -> Figure | None:
     found = roofline_of(record, metric)
-    return _divided(found and 100 * found.share, metric, record)
+    if found is None or found.attainable is None:
+        return None
+    return _divided(100 * found.attainable, metric, record)
 
 
 def _headroom(metric: str, record: Record) -> Figure | None:
@@ -77,23 +81,23 @@ def _headroom(metric: str, record: Record) -> Figure | None:
     return found.time.shown._replace(value=found.headroom_ns)
 
 
-FIGURES: dict[str, tuple[str, str, Callable[[str, Record], Figure | None]]] = {
-    "flop_rate": (
-        "GFLOP/s",
-        "floating-point operations over the time",
-        partial(_rate_figure, attrgetter("flops")),
-    ),
+AMOUNTS: dict[str, tuple[str, str, Callable[[Work], float | None]]] = {
+    "flop_rate": ("GFLOP/s", "floating-point operations over the time", attrgetter("flops")),
     "bandwidth": (
         "GB/s",
         "bytes of the inputs and of the outputs over the time",
-        partial(_rate_figure, attrgetter("moved")),
+        attrgetter("moved"),
     ),
+}
+"""Unit and description of rates, and what is divided by the time. What a nanosecond has once, a
+second has 1e9 times: GFLOP/s, GB/s."""
+
+FIGURES: dict[str, tuple[str, str, Callable[[str, Record], Figure | None]]] = {
     "intensity": ("flop/B", "floating-point operations for each byte that is moved", _intensity),
     "attainable": ("%", "minimum time by the measured peaks, as a share of the time", _attainable),
     "headroom": ("ns", "the time beyond the minimum by the measured peaks", _headroom),
 }
-"""Unit, description and function of figures. What a nanosecond has once, a second has 1e9 times:
-GFLOP/s, GB/s."""
+"""Unit, description and function of other figures."""
 
 
 def _said(say: Callable[[Roofline], str], metric: str, record: Record) -> str:
@@ -121,50 +125,43 @@ TEXTS: dict[str, tuple[str, Callable[[str, Record], str]]] = {
 """Description and function of texts."""
 
 
-def _name(name: str, metric: str) -> str:
-    return name if metric == FORWARD.name else f"{name}_{metric}"
+def _columns(metric: str) -> Iterator[FigureColumn]:
+    """Yields the columns of a pass."""
+
+    def made(name: str, unit: str, description: str) -> Metric:
+        return Metric(
+            name if metric == FORWARD.name else f"{name}_{metric}",
+            unit,
+            MetricKind.DERIVED,
+            description=f"{description} of the {metric} pass",
+            lower_is_better=name == "headroom",
+            usual=False,
+        )
+
+    for name, (unit, description, amount) in AMOUNTS.items():
+        rate = partial(_rate, amount, metric)
+        read = partial(_figure_of, rate, metric)
+        yield FigureColumn(made(name, unit, description), read, rate=rate)
+    for name, (unit, description, figure) in FIGURES.items():
+        yield FigureColumn(made(name, unit, description), partial(figure, metric))
+    for name, (description, say) in TEXTS.items():
+        text = partial(say, metric)
+        yield FigureColumn(made(name, "", description), lambda record: None, text)
 
 
-def _column_metric(name: str, unit: str, description: str, metric: str) -> Metric:
-    return Metric(
-        _name(name, metric),
-        unit,
-        MetricKind.DERIVED,
-        description=f"{description} of the {metric} pass",
-        lower_is_better=name == "headroom",
-        usual=False,
-    )
-
-
-def _made() -> Iterator[FigureColumn]:
-    for metric in PASSES:
-        for name, (unit, description, read) in FIGURES.items():
-            made = _column_metric(name, unit, description, metric)
-            yield FigureColumn(made, partial(read, metric))
-        for name, (description, say) in TEXTS.items():
-            made = _column_metric(name, "", description, metric)
-            yield FigureColumn(made, lambda record: None, partial(say, metric))
-
-
-RATES = tuple(_made())
+RATES = tuple(column for metric in PASSES for column in _columns(metric))
 """The columns of both passes."""
 
-BANDWIDTH = next(column for column in RATES if column.metric.name == "bandwidth")
+DRAWN = {column.metric.name: column for column in RATES if column.rate is not None}
+"""The columns of rates, which plots draw, by name."""
 
-DRAWN: dict[str, tuple[FigureColumn, Callable[[Record], Rate | None]]] = {
-    column.metric.name: (column, partial(_rate, amount, metric))
-    for metric in PASSES
-    for name, amount in (("bandwidth", attrgetter("moved")), ("flop_rate", attrgetter("flops")))
-    for column in RATES
-    if column.metric.name == _name(name, metric)
-}
-"""Columns that plots draw by name, with functions that return their intervals."""
+BANDWIDTH = DRAWN["bandwidth"]
 
 
-def drawn(metric: Metric) -> tuple[FigureColumn, Callable[[Record], Rate | None]] | None:
-    """Returns what plots draw of a column's metric; None of any other, even of the same name."""
+def rate_of(metric: Metric) -> FigureColumn | None:
+    """Returns the column of a rate; None of any other metric, even of the same name."""
     found = DRAWN.get(metric.name)
-    return found if found is not None and found[0].metric is metric else None
+    return found if found is not None and found.metric is metric else None
 
 
 def _file_name(metric: Metric) -> str:

@@ -54,9 +54,9 @@ WIDER = {
 }
 """Dtypes whose peak stands for one that was not measured: as wide or wider, the nearest first."""
 
-FAST = "conv"
-"""In the names of operators for which algorithms (Winograd's, by Fourier transforms) multiply less
-often than the definition, by which operations are counted."""
+FAST = frozenset(("convolution", "convolve", "correlate", "deconvolution"))
+"""Operations for which algorithms (Winograd's, by Fourier transforms) multiply less often than the
+definition, by which floating-point operations are counted."""
 
 
 class Work(NamedTuple):
@@ -69,11 +69,6 @@ class Work(NamedTuple):
     flops_by: str = ""
     bytes_by: str = ""
     """How they are known, as `Record.known_by` has it; empty if they are not."""
-
-    @property
-    def intensity(self) -> float | None:
-        """The operations for each byte; None unless both are known, and bytes are moved."""
-        return None if self.flops is None or not self.moved else self.flops / self.moved
 
 
 FLOPS_OF = {FORWARD.name: FLOPS.name, BACKWARD.name: f"{FLOPS.name}_{BACKWARD.name}"}
@@ -115,29 +110,28 @@ class Roofline(NamedTuple):
         return self.bound == "impossible"
 
     @property
-    def share(self) -> float:
-        """The minimum time over the measured one, above 1 where part of the data stays in a faster
-        cache, or the time is impossible."""
-        return self.minimum_ns / self.time.median
+    def attainable(self) -> float | None:
+        """The minimum time as a share of the measured one, at most 1: part of the data may stay in
+        a faster cache. None of an impossible time."""
+        return None if self.is_impossible else min(1.0, self.minimum_ns / self.time.median)
 
     @property
     def headroom_ns(self) -> float | None:
-        """The part of the time that could go at most; None of an impossible one."""
+        """The rest of the time, which could go at most; None of an impossible one."""
         return None if self.is_impossible else max(0.0, self.time.median - self.minimum_ns)
 
     @property
     def text(self) -> str:
         """The bound as tables show it: `memory`, `L2 cache`, `compute`."""
-        is_cache = self.bound == "memory" and self.level.startswith("L")
-        return f"{self.level} cache" if is_cache else self.bound
+        return f"{self.level} cache" if self.level.startswith("L") else self.bound
 
     @property
     def sentence(self) -> str:
         """All of it, in a clause."""
         least = f"the peaks allow {time_text(self.minimum_ns)} at least"
-        if self.headroom_ns is None:
+        if self.attainable is None or self.headroom_ns is None:
             return f"{self.bound}: {least}"
-        said = f"bound by {self.text}, {100 * self.share:.0f} % of the attainable"
+        said = f"bound by {self.text}, {100 * self.attainable:.0f} % of the attainable"
         lacks = f" ({'; '.join(self.remarks)})" if self.remarks else ""
         return f"{said}, headroom {time_text(self.headroom_ns)}{lacks}"
 
@@ -171,7 +165,7 @@ def roofline_of(record: Record, metric: str = FORWARD.name) -> Roofline | None:
     # Where it is not sure, the time shows that the work is less, or the peak another.
     found = [
         limit
-        for limit in _limits(record.case, peaks, work)
+        for limit in _limits(record, peaks, work)
         if limit.is_sure or not limit.is_undercut(time.median)
     ]
     if not found:
@@ -182,7 +176,7 @@ def roofline_of(record: Record, metric: str = FORWARD.name) -> Roofline | None:
         *(["by its bytes alone"] if "compute" not in known else []),
         *(["by its operations alone"] if "memory" not in known else []),
     ]
-    dispatch = _dispatch_ns(record, peaks)
+    dispatch = dispatch_ns(record, peaks)
     if dispatch is not None:
         # A view takes less than the shortest call that computes.
         shortest = min(dispatch, time.median)
@@ -194,7 +188,8 @@ def roofline_of(record: Record, metric: str = FORWARD.name) -> Roofline | None:
         bound = "launch"
     if any(limit.is_undercut(time.median) for limit in found):
         bound = "impossible"
-    return Roofline(time, first.ns, bound, first.level, tuple(remarks))
+    level = first.level if bound == "memory" else ""
+    return Roofline(time, first.ns, bound, level, tuple(remarks))
 
 
 def rooflines_of(record: Record) -> dict[str, Roofline]:
@@ -203,16 +198,13 @@ def rooflines_of(record: Record) -> dict[str, Roofline]:
     return {metric: one for metric, one in found.items() if one is not None}
 
 
-def _limits(case: Case, peaks: Peaks, work: Work) -> Iterator[_Limit]:
-    near = _at_threads(peaks, case.settings.threads)
-    if work.moved is not None:
-        memory = _by_memory(case, near, work.moved, work.bytes_by)
-        if memory is not None:
-            yield memory
-    if work.flops is not None:
-        compute = _by_products(case, near, work.flops)
-        if compute is not None:
-            yield compute
+def _limits(record: Record, peaks: Peaks, work: Work) -> Iterator[_Limit]:
+    near = _at_threads(peaks, record.case.settings.threads)
+    if work.moved is not None and near.levels:
+        yield _by_memory(record.case, near, work.moved, work.bytes_by)
+    dtypes = multiplied_in(record.case, near.products)
+    if work.flops is not None and dtypes is not None:
+        yield _by_products(record, near, work.flops, *dtypes)
 
 
 Peak = TypeVar("Peak", BandwidthPeak, ProductPeak)
@@ -274,10 +266,8 @@ def _at_threads(peaks: Peaks, threads: int | None) -> _AtThreads:
     )
 
 
-def _by_memory(case: Case, peaks: _AtThreads, moved: int, known_by: str) -> _Limit | None:
+def _by_memory(case: Case, peaks: _AtThreads, moved: int, known_by: str) -> _Limit:
     levels = peaks.levels
-    if not levels:
-        return None
     is_cold = case.settings.cache == "cold"
     chosen = next(
         (level for level in levels[:-1] if moved <= level.capacity and not is_cold), levels[-1]
@@ -327,27 +317,23 @@ def multiplied_in(case: Case, rates: Mapping[str, float]) -> tuple[str, str] | N
     return max((pair for pair in found if pair[0]), key=lambda pair: rates[pair[0]], default=None)
 
 
-def _by_products(case: Case, peaks: _AtThreads, flops: float) -> _Limit | None:
-    dtypes = multiplied_in(case, peaks.products)
-    if dtypes is None:
-        return None
-    dtype, own = dtypes
+def _by_products(record: Record, peaks: _AtThreads, flops: float, dtype: str, own: str) -> _Limit:
+    settings = record.case.settings
     ns = NS * flops / peaks.products[dtype]
     is_sure = (
         dtype == own
-        and _has_as_many(peaks.multiplying, case.settings.threads)
+        and _has_as_many(peaks.multiplying, settings.threads)
         # Options, and GPUs' libraries by themselves, multiply float32 with fewer digits.
-        and not case.settings.options
+        and not settings.options
         and (peaks.multiplying > 0 or dtype != "float32")
-        # A model may have such operators; a case may have a name of the user's.
-        and not isinstance(case.target, ModelTarget)
-        and FAST not in case.target.label.lower()
+        # What a model, a layer or a function of the user's computes may be one of those.
+        and record.operation not in FAST | {""}
     )
     remark = "" if dtype == own else f"by the peak of {dtype}; {own} has none"
     return _Limit("compute", ns, ns, is_sure, remark=remark)
 
 
-def _dispatch_ns(record: Record, peaks: Peaks) -> float | None:
+def dispatch_ns(record: Record, peaks: Peaks) -> float | None:
     """Returns the shortest time of a call of the record's framework; None of kernels, and where it
     is not known."""
     if record.time_kind is not MetricKind.WALL:

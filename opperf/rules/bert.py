@@ -43,6 +43,6 @@ def scores(size: Preset) -> Shape:
 
 
 def few_sentences(size: Preset, width: int = UNITS) -> Shape:
-    """Shape of fewer sentences, as many as there are pictures: for operators that take long for
+    """Shape of fewer sentences, as many as there are images: for operators that take long for
     each element, or several such tensors."""
-    return (size.pictures, *sentences(size, width)[1:])
+    return (size.images, *sentences(size, width)[1:])

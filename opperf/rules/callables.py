@@ -11,14 +11,7 @@ from typing import Any
 import msgspec
 
 from opperf.frameworks import Framework, load
-from opperf.model import (
-    Argument,
-    CallableTarget,
-    Operator,
-    OperatorTarget,
-    Target,
-    iter_tensors,
-)
+from opperf.model import Argument, CallableTarget, Operator, OperatorTarget, Target, iter_tensors
 from opperf.rules.bounds import NOTHING, Bounds, find_bounds
 from opperf.rules.callers import inputs_of_callers
 from opperf.rules.engine import Inputs, RulesModule, inputs_for, make_inputs, rules_module
@@ -66,10 +59,10 @@ def _inputs_for(
     found: Arguments | None,
 ) -> list[Inputs] | NoInputs:
     if isinstance(target, OperatorTarget):
-        callers = framework.callers(called)
+        callers = framework.inference.callers(called)
         if callers is not None:
             return inputs_of_callers(framework, called, callers, preset, dtype)
-        alike = None if rules.FAMILIES.has_users(called) else framework.returning(called)
+        alike = None if rules.FAMILIES.has_users(called) else framework.inference.returning(called)
         if alike is not None:
             made = inputs_for(alike, rules, preset, dtype)
             if isinstance(made, list):
@@ -77,12 +70,14 @@ def _inputs_for(
         made = inputs_for(called, rules, preset, dtype, found)
         if isinstance(made, NoInputs):
             return made
-        fitting = [one for one in made if framework.fits_in_place(called, one.arguments)]
+        fitting = [
+            inputs for inputs in made if framework.inference.fits_in_place(called, inputs.arguments)
+        ]
         return fitting if fitting or not made else NOWHERE_TO_WRITE
     if called.namespace:
         made = inputs_for(called, rules, preset, dtype, found)
         return made if isinstance(made, NoInputs) else _of_array_type(framework, target, made)
-    place = framework.place(target)
+    place = framework.naming.place(target)
     own = rules.FUNCTIONS.get(place)
     if isinstance(own, str):
         return NoInputs(own)
@@ -118,9 +113,9 @@ def needs_no_arguments(framework: Framework, target: Target) -> bool:
         # A function written in C may have no signature.
         return False
     return all(
-        one.kind is one.VAR_KEYWORD
-        or (one.kind is not one.VAR_POSITIONAL and one.default is not one.empty)
-        for one in declared
+        item.kind is item.VAR_KEYWORD
+        or (item.kind is not item.VAR_POSITIONAL and item.default is not item.empty)
+        for item in declared
     )
 
 
@@ -132,7 +127,7 @@ SIZES = (
 
 
 def bounds_of(framework: Framework, target: Target, called: Operator | None = None) -> Bounds:
-    """Returns what bounds the whole numbers in the inputs of a target, with the signature `called`
+    """Returns what bounds the integers in the inputs of a target, with the signature `called`
     if that is known."""
     if not isinstance(target, (OperatorTarget, CallableTarget)):
         return NOTHING
@@ -150,15 +145,19 @@ def _signature(framework: Any, target: Target) -> Operator:
 
 @functools.cache
 def _bounds(framework: Any, target: Target, called: Operator) -> Bounds:
-    made = [inputs_for_target(framework, target, called, size, "float32") for size in SIZES]
-    listed = [one.arguments for inputs in made if isinstance(inputs, list) for one in inputs]
+    sizes = [inputs_for_target(framework, target, called, size, "float32") for size in SIZES]
+    listed = [inputs.arguments for made in sizes if isinstance(made, list) for inputs in made]
     return find_bounds(listed, called)
 
 
-def _of_array_type(framework: Framework, target: Target, inputs: list[Inputs]) -> list[Inputs]:
+def _of_array_type(framework: Framework, target: Target, made: list[Inputs]) -> list[Inputs]:
     """Returns the inputs that a function's type of arrays has: arrays of all layouts are of the
     framework's default type."""
-    return [one for one in inputs if one.is_dense] if framework.array_type(target) else inputs
+    return (
+        [inputs for inputs in made if inputs.is_dense]
+        if framework.arrays.array_type(target)
+        else made
+    )
 
 
 def _equals(
@@ -166,7 +165,7 @@ def _equals(
 ) -> Iterator[tuple[Operator, RulesModule]]:
     """Yields the operators that compute what a callable does, each with the rules of its
     framework."""
-    wrapped = framework.wrapped_operator(target, called)
+    wrapped = framework.naming.wrapped_operator(target, called)
     if wrapped is not None:
         yield wrapped, rules
     prefix = rules.NUMPY_INTERFACE
@@ -223,4 +222,7 @@ def own_arguments(operator: Operator, called: Operator, arguments: Arguments) ->
         elif is_tensor:
             return None
     required = {parameter.name for parameter in called.parameters if parameter.required}
-    return made if required <= made.keys() else None
+    if not required <= made.keys():
+        return None
+    # A function that takes any arguments gets them in this order.
+    return {name: made[name] for name in accepted if name in made}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -48,7 +49,7 @@ def inputs_of_callers(
         return fault
     # One of those may have been the caller.
     unknown = failed_callers(framework.name)
-    reason = next((f"; {one.reason}" for one in unknown.values()), "")
+    reason = next((f"; {caller.reason}" for caller in unknown.values()), "")
     return NoInputs(NONE + reason)
 
 
@@ -76,15 +77,17 @@ def _inputs_of(
     if isinstance(given, NoInputs):
         return given if given.is_fault else []
     made: list[Inputs] = []
-    for one in given:
+    for inputs in given:
         found = guarded(
-            functools.partial(_step, framework, operator, caller, one.arguments), trace_of(caller)
+            functools.partial(_step, framework, operator, caller, inputs.arguments),
+            trace_of(caller),
         )
         if isinstance(found, NoInputs):
             return found
         if found is None or any(other.arguments == found for other in made):
             continue
-        made.append(Inputs(dict(found), CALLER + caller.label, one.phase, one.why, one.dtype))
+        origin = CALLER + caller.label
+        made.append(dataclasses.replace(inputs, arguments=dict(found), origin=origin))
     return made
 
 
@@ -93,7 +96,7 @@ def _step(
 ) -> Mapping[str, Argument] | None:
     """Returns the arguments of an operator in the first pass of a call that has it; None without
     one."""
-    passes = framework.steps(caller, arguments)
+    passes = framework.inference.steps(caller, arguments)
     return next((steps[operator.name] for steps in passes if operator.name in steps), None)
 
 
@@ -127,7 +130,7 @@ def _index(name: str) -> Index:
     calls: dict[str, dict[Operator, int]] = {}
     faults: dict[str, NoInputs] = {}
     for caller in framework.operators():
-        if framework.callers(caller) is not None:
+        if framework.inference.callers(caller) is not None:
             continue
         steps = _steps_of(framework, caller, PRESETS[size], dtype)
         if isinstance(steps, NoInputs):
@@ -153,6 +156,6 @@ def _steps_of(
         return set()
     arguments = made[0].arguments
     return guarded(
-        lambda: {step for steps in framework.steps(caller, arguments) for step in steps},
+        lambda: {step for steps in framework.inference.steps(caller, arguments) for step in steps},
         trace_of(caller),
     )

@@ -1,4 +1,4 @@
-"""Contents of tensors of which only shape and dtype are known, as in recorded calls."""
+"""Contents of tensors of which only shape and dtype are known: those of recorded calls."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ class Contents(NamedTuple):
 
 
 def as_by_rule(
-    framework: Framework,
-    operator: Operator,
-    arguments: Arguments,
-    returned: tuple[Shape, ...] = (),
+    framework: Framework, operator: Operator, arguments: Arguments, returned: tuple[Shape, ...] = ()
 ) -> Contents:
     """Returns an operator's arguments with contents in each tensor without a fill.
 

@@ -131,7 +131,10 @@ def chosen(count: int) -> Fill:
     return Fill("chosen", 0.0, float(count))
 
 
-ARRANGED = ("ascending", "parts", "balanced", "chosen", "literal", "constant", "sequence")
+ARRANGED = (
+    *("ascending", "parts", "balanced", "chosen", "literal", "constant", "sequence"),
+    "windows",
+)
 """Distributions of numbers in whose place others of the same range would not be valid."""
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Fill
-from opperf.rules.shapes import Shape
+from opperf.rules.shapes import Shape, column, slim, square, tiny
+from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
     BOOLEAN,
@@ -24,7 +25,7 @@ from opperf.rules.values import (
 )
 
 WHOLE_DTYPE = "int32"
-"""Dtype of functions that take whole numbers only."""
+"""Dtype of functions that take integers only."""
 
 BITS = below(64)
 SOME_BITS = below(63, start=1)
@@ -32,7 +33,7 @@ SOME_BITS = below(63, start=1)
 SHIFTS = below(8)
 """Shifting `BITS` by these stays within 32 bits."""
 MANTISSAS = between(0.5, 1.0)
-"""What `frexp` splits from a number."""
+"""The mantissas that `frexp` splits from numbers."""
 POSITIVE_INTEGERS = below(64, start=1)
 """For common divisors and multiples, which are trivial for zero."""
 FEW_INTEGERS = below(4)
@@ -41,7 +42,7 @@ NEAR_ONE = between(0.999, 1.001)
 """A product of a million of these neither overflows nor vanishes."""
 
 MISSING = 0.05
-"""Share of NaN in the data of functions about it, as of gaps in a series of measurements: few
+"""Share of NaN in the data of functions about it, like gaps in a series of measurements: few
 enough that no row of a matrix has nothing else."""
 
 
@@ -50,14 +51,9 @@ def with_missing(fill: Fill) -> Fill:
     return msgspec.structs.replace(fill, missing=MISSING)
 
 
-OVERFLOWN = 0.05
-"""Share of infinite numbers in the data of functions about them, as of gradients in half precision
-whose scale was too large."""
-
-
-def with_infinite(fill: Fill) -> Fill:
-    """The fill with some elements infinite, of either sign."""
-    return msgspec.structs.replace(fill, infinite=OVERFLOWN)
+OVERFLOWN = 0.2
+"""Share of infinite numbers in the data of functions about them, like gradients in half precision
+whose scale was too large: enough that few elements have some of either sign."""
 
 
 REAL = 0.25
@@ -71,7 +67,10 @@ WAVES_OF_POSITIVE = between(0.5, 10.0)
 
 DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("isnan", "nan_to_num"), with_missing(NORMAL)),
-    **dict.fromkeys(("isfinite", "isinf", "isneginf", "isposinf"), with_infinite(NORMAL)),
+    **dict.fromkeys(
+        ("isfinite", "isinf", "isneginf", "isposinf"),
+        msgspec.structs.replace(NORMAL, infinite=OVERFLOWN),
+    ),
     "isreal": msgspec.structs.replace(NORMAL, real=REAL),
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
     # Between its poles at plus and minus pi / 2.
@@ -113,7 +112,7 @@ SHIFT_PAIR = Pair(BITS, SHIFTS)
 RATIO_PAIR = Pair(NORMAL, POSITIVE)
 
 EXPONENTS = between(0.0, 3.0)
-"""Not negative, as whole numbers have no negative powers."""
+"""Not negative, as integers have no negative powers."""
 
 DEGREES = below(8)
 """Degrees of polynomials, on both sides of seven, from which Chebyshev's may be computed through
@@ -186,3 +185,36 @@ def reduction_fill(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:
     if name not in DECIDED_BY_ONE:
         return REDUCTIONS.get(name, NORMAL)
     return DECIDED_BY_ONE[name](math.prod(shape[axis] for axis in axes or range(len(shape))))
+
+
+DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
+"""Derivatives of functions, which frameworks have no further gradient of."""
+
+SLOW = frozenset(
+    {
+        *("bessel_j_up_to", "betainc", "expi", "gammainc", "gammaincc", "hyp1f1", "polygamma"),
+        *("zeta", *DERIVATIVES),
+    }
+)
+"""Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
+million takes too long."""
+
+SLOWEST = frozenset({"exp1", "expn", "hyp2f1"})
+"""Functions that take 5 to 60 microseconds for an element where a framework compiles a series."""
+
+COSTLY = SLOW | SLOWEST | {"airy_ai", "bessel_y0"}
+"""Functions of which `tiny` takes more than twice as long as one element: its time is not that of
+the call."""
+
+
+def fewest(name: str, size: Preset) -> Shape:
+    """The shape that shows the overhead of a function's call: `tiny`, or an eighth of it."""
+    rows, columns = tiny(size)
+    return (rows // 8 if name in COSTLY else rows, columns)
+
+
+def largest(name: str, size: Preset) -> Shape:
+    """The shape of the largest tensors that a function is measured with."""
+    if name in SLOWEST:
+        return column(size)
+    return slim(size) if name in SLOW else square(size)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from opperf.declared import declared, load_declared
 from opperf.frameworks.user_modules import PREFIX
@@ -20,36 +20,47 @@ from opperf.model import (
     TensorSpec,
     iter_tensors,
 )
-from opperf.operations import OPERATIONS
-from opperf.operations.uses import Choice, Roles, Use
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Choice, Use
 from opperf.operations.work.sizes import Formula
 from opperf.rules.configurations import (
     NOTES,
+    TINY,
     Configuration,
     Phase,
+    Source,
+    describe_arguments,
     inputs_of,
     notes_of,
     read_configuration,
+    set_apart,
 )
 from opperf.rules.dependencies import Rules
-from opperf.rules.differences import Difference
-from opperf.rules.not_finite import NotFinite
+from opperf.rules.deriving import derived
+from opperf.rules.deviations import Difference, NotFinite
 from opperf.rules.registering import (
     Families,
     Family,
     NoInputs,
     OperationFamily,
-    check_listed,
+    Rows,
     each_of,
+    merged,
+    of_operation,
 )
-from opperf.rules.repeating import repeated
-from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, rename_arguments, with_dtype, without_gradients
-from opperf.rules.whys import describe_arguments, set_apart
 
 Alternatives = Callable[[Operator, Preset], "list[Argument]"]
 """Values of one argument, one per configuration."""
+
+
+class Made(NamedTuple):
+    """Origin of inputs: the rules of an operator, and the source of the configuration there."""
+
+    operator: Operator
+    rules: RulesModule
+    source: Source
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,10 @@ class Inputs:
     dtype: str = ""
     """The dtype that they compute in, of a user's arrays or by their rule; empty for the requested
     one."""
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    """Of its row."""
+    made: Made | None = field(default=None, compare=False)
+    """None of inputs that are the user's."""
 
     @property
     def is_dense(self) -> bool:
@@ -80,6 +95,8 @@ class RulesModule(Protocol):
     """The canonical operation of each operator, and the names of its arguments."""
     GRADIENTS: bool
     """Whether the framework computes any."""
+    DTYPE: str
+    """The dtype of tensors where neither the user nor the configuration says one."""
     TABLE: Mapping[tuple[str, Kind], Alternatives]
     """Values by argument name."""
     OPTIONAL_TENSORS: frozenset[str]
@@ -110,23 +127,15 @@ class RulesModule(Protocol):
 
 
 OPTIONAL: Mapping[str, object] = {
-    **dict.fromkeys(("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE"), {}),
-    **dict.fromkeys(("CONTENTS", "RESULTS", "WORK", "DIFFERENCES"), {}),
+    **{name: {} for name in ("OPERATIONS", "TABLE", "FUNCTIONS", "NOT_BENCHMARKED", "NOT_FINITE")},
+    **{name: {} for name in ("CONTENTS", "RESULTS", "WORK", "DIFFERENCES")},
     **dict.fromkeys(("OPTIONAL_TENSORS", "TRAIN_PHASE", "NEEDS_OUTPUT"), frozenset()),
     "GRADIENTS": False,
+    "DTYPE": DEFAULTS["dtype"],
     "RECORDED": lambda operator, arguments: arguments,
     "NUMPY_INTERFACE": "",
 }
-"""What a rules module need not have, with its default."""
-
-
-def rules_module(path: str) -> RulesModule:
-    """The rules module of that dotted path."""
-    module: RulesModule = importlib.import_module(path)
-    for name in OPTIONAL.keys() - vars(module).keys():
-        setattr(module, name, OPTIONAL[name])
-    _complete(path)
-    return module
+"""Names that a rules module need not have, with their defaults."""
 
 
 GROUP = "opperf.rules"
@@ -135,13 +144,20 @@ framework's rules module without its package (`torch`)."""
 
 
 @functools.cache
-def _complete(path: str) -> None:
-    """Imports the modules of other packages with rules for a framework, once. Raises `RuleError`
-    for a module of opperf's that would be ignored."""
-    check_listed(importlib.import_module(path))
+def rules_module(path: str) -> RulesModule:
+    """The rules module of that dotted path, with the tables of its `MODULES`, if it has any, and
+    the rules of other packages. Raises `RuleError` for an entry that two tables have."""
+    module: RulesModule = importlib.import_module(path)
+    modules = (module, *getattr(module, "MODULES", ()))
+    for name, default in OPTIONAL.items():
+        if isinstance(default, (dict, frozenset)):
+            setattr(module, name, type(default)(merged(modules, name)))
+        elif not hasattr(module, name):
+            setattr(module, name, default)
     for entry in declared(GROUP):
         if entry.name == path.rpartition(".")[2]:
             load_declared(entry)
+    return module
 
 
 RULE, OPERATION = "rule:", "operation:"
@@ -190,10 +206,7 @@ def make_inputs(
 ) -> list[Inputs] | NoInputs:
     """Every configuration of one family at one size, or why there is none."""
     made = of_family(family, operator, preset)
-    if isinstance(made, NoInputs):
-        return made
-    origin = RULE + name_of(family)
-    return finish(operator, rules, [read_configuration(one, origin, family) for one in made], dtype)
+    return made if isinstance(made, NoInputs) else finish(operator, rules, made, dtype)
 
 
 def finish(
@@ -202,22 +215,22 @@ def finish(
     """Configurations with the output, dtype and phase that an operator needs."""
     phase: Phase = "train" if set(operator.names) & rules.TRAIN_PHASE else "predict"
     inputs: list[Inputs] = []
-    for one in made:
-        arguments = with_output(operator, rename_arguments(operator, one.arguments), rules)
+    for row in made:
+        arguments = with_output(operator, rename_arguments(operator, row.arguments), rules)
         if not rules.GRADIENTS:
             arguments = without_gradients(arguments)
-        own = "" if dtype else one.dtype
-        arguments = with_dtype(operator, arguments, dtype or own or DEFAULTS["dtype"])
-        made_here = Inputs(arguments, one.origin, one.phase or phase, one.why, own)
-        if one.dtype and any(_are_equal(made_here, other) for other in inputs):
+        own = "" if dtype else row.dtype
+        arguments = with_dtype(operator, arguments, dtype or own or rules.DTYPE)
+        source = Made(operator, rules, row.source)
+        made_here = Inputs(
+            arguments, row.origin, row.phase or phase, row.why, own, row.tags, source
+        )
+        same = (other for other in inputs if other.arguments == arguments)
+        if row.dtype and any(other.phase == made_here.phase for other in same):
             # In the requested dtype it is what another configuration is.
             continue
         inputs.append(made_here)
     return inputs
-
-
-def _are_equal(one: Inputs, other: Inputs) -> bool:
-    return (one.arguments, one.phase) == (other.arguments, other.phase)
 
 
 def configurations(
@@ -227,62 +240,50 @@ def configurations(
     families add to them; or why there is none."""
     own = own_configurations(operator, rules, preset)
     made = [] if isinstance(own, NoInputs) else own
-    for one in further_configurations(operator, rules, preset):
-        if not any(measure_the_same(one, other) for other in made):
-            made.append(one)
-    made += repeated(made, rules.FAMILIES.repetition_of(operator))
+    if operator.namespace:
+        for family in rules.FAMILIES.further_of(operator):
+            add_others(made, of_family(family, operator, preset))
+    made += list(derived(made, rules.FAMILIES.derivations_of(operator)))
     return made or own
 
 
-def further_configurations(
-    operator: Operator, rules: RulesModule, preset: Preset
-) -> list[Configuration]:
-    """The configurations that families add to those of an operator's rule."""
-    if not operator.namespace:
-        return []
-    made: list[Configuration] = []
-    for family in rules.FAMILIES.further_of(operator):
-        found = of_family(family, operator, preset)
-        assert not isinstance(found, NoInputs)
-        made += [read_configuration(one, RULE + name_of(family), family) for one in found]
-    return made
+def add_others(made: list[Configuration], found: list[Configuration] | NoInputs) -> None:
+    """Adds those configurations that measure something else than the others."""
+    for added in [] if isinstance(found, NoInputs) else found:
+        if not any(measure_the_same(added, other) for other in made):
+            made.append(added)
 
 
 def own_configurations(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> list[Configuration] | NoInputs:
-    """The configurations of the first rule that has any, with its name; or why none does."""
+    """The configurations of the shared families of an operator's operations and of its own family,
+    or else of its category's family or by the names of its arguments; or why none has any."""
     families = rules.FAMILIES
     # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
     registered = bool(operator.namespace or operator.tensors)
     own = families.family_of(operator) if registered else None
-    if own is None and registered:
-        shared = from_operations(operator, rules, preset)
-        if shared:
-            return shared
+    made: list[Configuration] = []
+    if registered and not families.replaces_shared(operator):
+        made = from_operations(operator, rules, preset)
+    if own is None and registered and not made:
         own = families.by_category.get(operator.category)
     if own is not None:
-        made = of_family(own, operator, preset)
-    else:
-        made = from_table(operator, rules, preset)
+        found = of_family(own, operator, preset)
+        add_others(made, found)
+        return made or found
+    table = [] if made else from_table(operator, rules, preset)
+    if isinstance(table, NoInputs):
+        return table
+    return made or [Configuration(row, BY_NAME, describe_arguments(row), None) for row in table]
+
+
+def of_family(family: Family, operator: Operator, preset: Preset) -> list[Configuration] | NoInputs:
+    """A family's configurations of an operator. Raises `FailedRuleError` if its code fails."""
+    made = each_of(family, lambda: family(operator, preset), f"operator {operator.name}")
     if isinstance(made, NoInputs):
         return made
-    if own is None:
-        return [Configuration(one, BY_NAME, describe_arguments(one), None) for one in made]
-    return [read_configuration(one, RULE + name_of(own), own) for one in made]
-
-
-def of_family(family: Family, operator: Operator, preset: Preset) -> Iterable[Arguments] | NoInputs:
-    """A family's configurations of an operator. Raises `FailedRuleError` if its code fails."""
-    return each_of(family, lambda: family(operator, preset), f"operator {operator.name}")
-
-
-def of_operation(family: OperationFamily, operation: str, preset: Preset) -> Iterable[Roles]:
-    """A shared family's configurations of an operation. Raises `FailedRuleError` if its code
-    fails."""
-    made = each_of(family, lambda: family(OPERATIONS[operation], preset), f"operation {operation}")
-    assert not isinstance(made, NoInputs)
-    return made
+    return [read_configuration(row, RULE + name_of(family), family) for row in made]
 
 
 def name_of(family: Family | OperationFamily) -> str:
@@ -324,13 +325,16 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
 def measure_the_same(one: Configuration, other: Configuration) -> bool:
     """Whether two configurations of an operator are the same, as those are that differ by a role
     that it has no argument for, or both measure its call."""
-    if one.why == other.why == DISPATCH:
+    if TINY in one.tags and TINY in other.tags:
         return True
     return (one.arguments, one.phase, one.dtype) == (other.arguments, other.phase, other.dtype)
 
 
 def arguments_by_role(
-    operator: Operator, table: Mapping[str, Use | Choice], family: OperationFamily, preset: Preset
+    operator: Operator,
+    table: Mapping[str, Use | Choice],
+    family: Callable[[CanonicalOperation, Preset], Rows],
+    preset: Preset,
 ) -> Iterable[Arguments]:
     """A shared family's configurations under an operator's own argument names, for a framework's
     family that adds to them or replaces some."""

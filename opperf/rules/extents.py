@@ -1,4 +1,4 @@
-"""Groups of extents of a case's inputs that can change together.
+"""Groups of extents of a case's inputs that can change together, and random shapes by them.
 
 They are found by trial: an extent is doubled, and the framework accepts or refuses the call. An
 extent that cannot change alone may have to equal others, as the rows of a weight equal
@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Argument, TensorSpec, map_tensors
+from opperf.defaults import MAX_ELEMENTS, MIN_ELEMENTS
+from opperf.model import Argument, Struct, TensorSpec, map_tensors
 from opperf.rules.ranges import reshaped
-from opperf.rules.values import BELOW, Arguments
+from opperf.rules.values import BELOW, Arguments, up_to_limit
 
 FACTOR = 2
 """Factor of an extent in a trial: twice a number keeps its divisors."""
@@ -30,7 +32,7 @@ SHARED = "same"
 
 
 class Place(NamedTuple):
-    """Position of an extent: a tensor's axis, or a whole number among plain values."""
+    """Position of an extent: a tensor's axis, or an integer among plain values."""
 
     argument: str
     element: int | None
@@ -76,7 +78,7 @@ def _elements(value: Argument) -> list[tuple[int | None, object]]:
 
 
 def _is_list(value: Argument) -> bool:
-    return isinstance(value, tuple) and any(isinstance(one, TensorSpec) for one in value)
+    return isinstance(value, tuple) and any(isinstance(item, TensorSpec) for item in value)
 
 
 def _is_count(value: object) -> bool:
@@ -96,8 +98,7 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
             )
             fill = value.fill
             if fill.distribution in BELOW and fill.high in bounds:
-                high = max(bounds[fill.high], fill.low + 1)
-                fill = msgspec.structs.replace(fill, high=float(high))
+                fill = up_to_limit(fill, float(max(bounds[fill.high], fill.low + 1)))
             return msgspec.structs.replace(reshaped(value, shape), fill=fill)
         if isinstance(value, tuple):
             return tuple(
@@ -197,7 +198,7 @@ def _fewest(
     # Two of equal extents may be a group of their own, and change only together.
     for size in (1, 2):
         for some in itertools.combinations(others, size):
-            fewer = [one for one in kept if one not in some]
+            fewer = [other for other in kept if other not in some]
             if len(fewer) == len(kept) - size and takes([place, *fewer]):
                 kept = fewer
     return kept
@@ -241,3 +242,44 @@ def stretch(
 
 BISECTIONS = 40
 """Halvings of the interval: enough for the logarithm of any 64-bit number."""
+
+
+LEAST_SHARE = 0.15
+"""Minimum of an extent's weight in the logarithm of the elements; the maximum is 1. Shapes are long
+and thin as well as square, but rarely of one column."""
+
+MAX_MISSES = 100
+"""Consecutive draws outside the limits after which drawing ends: extents that cannot change may
+hold too many elements already, or the others too few."""
+
+
+class Fuzz(Struct, frozen=True):
+    """Number of random shapes per operator, and the limits of their elements."""
+
+    count: int
+    least: int = MIN_ELEMENTS
+    """Elements of the largest tensor, at least."""
+    most: int = MAX_ELEMENTS
+    """Elements of the largest tensor, or output, at most."""
+
+
+def draw(
+    arguments: Arguments, free: list[Group], fuzz: Fuzz, seed: int, key: str
+) -> Iterator[Arguments]:
+    """An endless iterator of arguments of random shapes, the same for the same seed and key.
+
+    The number of elements is drawn from a log-uniform distribution, and so is its spread over the
+    extents that can change. Draws outside the limits are dropped; `FUTILE` of them in a row end the
+    iterator.
+    """
+    rng = random.Random(f"{seed} {key}")
+    low, high = math.log(fuzz.least), math.log(fuzz.most)
+    misses = 0
+    while misses < MAX_MISSES:
+        wanted = round(math.exp(rng.uniform(low, high)))
+        shares = {group: rng.uniform(LEAST_SHARE, 1.0) for group in free}
+        made = stretch(arguments, free, shares, wanted)
+        misses += 1
+        if fuzz.least <= elements(made) <= fuzz.most:
+            misses = 0
+            yield made

@@ -34,10 +34,10 @@ class Inference(NamedTuple):
     """Operators whose first tensor keeps its rule's shape."""
 
 
-def dense_if_any(inputs: list[Inputs]) -> list[Inputs]:
+def dense_if_any(made: list[Inputs]) -> list[Inputs]:
     """Returns the inputs whose tensors are all dense, else all inputs: a size that a user asks for
     says nothing of other layouts."""
-    return [one for one in inputs if one.is_dense] or inputs
+    return [inputs for inputs in made if inputs.is_dense] or made
 
 
 def fit(
@@ -189,11 +189,7 @@ def _scale_lengths(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
 
 
 def _with_shapes(
-    arguments: Arguments,
-    own: Shape,
-    shape: Shape,
-    shapes: Mapping[str, Shape],
-    bounds: Bounds,
+    arguments: Arguments, own: Shape, shape: Shape, shapes: Mapping[str, Shape], bounds: Bounds
 ) -> Arguments:
     """The arguments with these shapes. A tensor without one changes the extents that it shares with
     the first tensor, as that changes from its `own` shape to `shape`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opperf.rules.bert import FEED_FORWARD, UNITS
+from opperf.rules.image_shapes import CLASSES
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 
@@ -18,8 +19,6 @@ BOTTLENECK = 4
 """Factor of a bottleneck's output channels to those inside."""
 STEM = 64
 """Filters of ResNet-50's first layer."""
-CLASSES = 1000
-"""Classes of ImageNet."""
 
 LARGE_UNITS = 1024
 """BERT-large's width of a token's vector."""

@@ -12,7 +12,7 @@ import msgspec
 from opperf.dtypes import kind_of
 from opperf.model import Fill, TensorSpec
 from opperf.rules.bounds import Bounds
-from opperf.rules.values import BELOW, below, different
+from opperf.rules.values import BELOW, below, different, up_to_limit
 
 Shape = tuple[int, ...]
 
@@ -20,11 +20,11 @@ COUNTED = ("permutation", "sequence")
 """Distributions of the numbers from 0 to n - 1 along an axis of extent n, mostly indices."""
 
 NARROW = ("int8", "uint8")
-"""Dtypes of quantised numbers and pictures, which index nothing."""
+"""Dtypes of quantised numbers and images, which index nothing."""
 
 
 def is_shape(value: Any) -> TypeGuard[Shape]:
-    """Whether a value is a shape: a tuple of whole numbers."""
+    """Whether a value is a shape: a tuple of integers."""
     return isinstance(value, tuple) and all(
         isinstance(extent, Integral) and not isinstance(extent, bool) for extent in value
     )
@@ -46,7 +46,7 @@ def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
 
 
 class Limit(NamedTuple):
-    """The exclusive limit of whole numbers, and whether it is that of the axis that they index."""
+    """The exclusive limit of integers, and whether it is that of the axis that they index."""
 
     value: int | None
     is_exact: bool = False
@@ -77,10 +77,10 @@ def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
 def in_range(
     known: TensorSpec, shape: Shape, limit: int | None, is_exact: bool = False
 ) -> TensorSpec:
-    """The tensor in another shape, with its whole numbers below the limit. `is_exact`: whether the
+    """The tensor in another shape, with its integers below the limit. `is_exact`: whether the
     limit is that of the axis which they index, all of which they are drawn from.
 
-    The fill stays the same, but for literal data, which another shape replaces: whole numbers in
+    The fill stays the same, but for literal data, which another shape replaces: integers in
     order by such numbers, others by random ones.
     """
     fill = known.fill
@@ -89,8 +89,7 @@ def in_range(
     elif limit is not None and known.dtype not in NARROW:
         if fill.distribution in BELOW:
             most = limit if is_exact else min(fill.high, limit)
-            high = float(max(fill.low + 1, most))
-            fill = Fill(fill.distribution, float(fill.low), high)
+            fill = up_to_limit(fill, float(max(fill.low + 1, most)))
         elif fill.distribution in COUNTED and _indexes(known) and shape:
             fill = _counted(known, shape, limit, is_exact)
     return msgspec.structs.replace(reshaped(known, shape), fill=fill)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opperf.model import TensorSpec
-from opperf.rules.boxes import CORNERS, corners, sides
-from opperf.rules.pyramid import COCO, LEVEL_CHANNELS, PASCAL, few_pictures, maps, picture_extents
+from opperf.rules.detectors import (
+    CLASSES,
+    COCO,
+    CORNERS,
+    LEVEL_CHANNELS,
+    PASCAL,
+    corners,
+    few_images,
+    image_extents,
+    maps,
+    sides,
+)
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, literal, tensor
+from opperf.rules.values import fixed, literal, tensor
 
 POOLED = 7
 """Cells along each side of a region that is classified."""
@@ -19,51 +29,50 @@ PROPOSALS = 512
 POSITIVES = 128
 """Those that contain an object."""
 TRAINED_ON = 64
-"""Regions that a step of Fast R-CNN takes of each picture."""
+"""Regions that a step of Fast R-CNN takes of each image."""
 POSITION_SENSITIVE = 300
-"""Regions that R-FCN classifies in a picture."""
+"""Regions that R-FCN classifies in an image."""
 PLANE = 2
 """Numbers of an offset."""
-LABELS = 21
+LABELS = CLASSES + 1
 """Classes of the Pascal VOC data, and the background."""
 SAMPLES = 2
 """Samples along each side of a cell, as Mask R-CNN takes."""
 
 MOST = 4096
-"""Regions of all pictures, at most: a case has their numbers in it."""
+"""Regions of all images, at most: a case has their numbers in it."""
 
 
 class Level(NamedTuple):
     """Feature maps, and the regions that are pooled from them."""
 
     number: int
-    """Regions of a picture at the default size."""
+    """Regions of an image at the default size."""
     stride: int
     least: int
     """The shortest side of a region in pixels."""
     most: int
     channels: int = LEVEL_CHANNELS
-    picture: tuple[int, int] = COCO
+    image: tuple[int, int] = COCO
 
     def maps(self, size: Preset) -> TensorSpec:
         """The feature maps."""
-        return tensor(*maps(size, self.stride, self.channels, self.picture))
+        return tensor(*maps(size, self.stride, self.channels, self.image))
 
     def regions(self, size: Preset) -> int:
-        """Number of regions of all pictures."""
-        return min(few_pictures(size) * min(self.number, size.extent(self.number)), MOST)
+        """Number of regions of all images."""
+        return min(few_images(size) * min(self.number, size.extent(self.number)), MOST)
 
     def places(self, size: Preset) -> tuple[int, tuple[int, int], float, float]:
-        """Number of the regions, the picture's extents, and bounds of the regions' sides."""
-        extents = picture_extents(size, self.picture)
-        least, most = (side * size.image for side in (self.least, self.most))
+        """Number of the regions, the image's extents, and bounds of the regions' sides."""
+        extents = image_extents(size, self.image)
+        least, most = (side * size.image_scale for side in (self.least, self.most))
         return self.regions(size), extents, least, most
 
     def rois(self, size: Preset) -> TensorSpec:
-        """Regions by their corners, each after the number of its picture."""
+        """Regions by their corners, each after the number of its image."""
         rows = tuple(
-            (float(i % few_pictures(size)), *box)
-            for i, box in enumerate(corners(*self.places(size)))
+            (float(i % few_images(size)), *box) for i, box in enumerate(corners(*self.places(size)))
         )
         return fixed(len(rows), 1 + CORNERS, fill=literal(rows))
 
@@ -73,9 +82,9 @@ class Level(NamedTuple):
         return fixed(len(rows), 1 + CORNERS, fill=literal(rows))
 
     def rotated_rois(self, size: Preset) -> TensorSpec:
-        """Those regions, each after the number of its picture."""
+        """Those regions, each after the number of its image."""
         rows = tuple(
-            (float(i % few_pictures(size)), *box) for i, box in enumerate(self._rotated(size))
+            (float(i % few_images(size)), *box) for i, box in enumerate(self._rotated(size))
         )
         return fixed(len(rows), 2 + CORNERS, fill=literal(rows))
 
@@ -107,9 +116,38 @@ OFFSETS = POSITIONS._replace(channels=PLANE * POOLED**2)
 """The maps that each cell's offset is pooled from."""
 
 
-def in_use(arguments: Arguments, maps: str) -> Arguments:
-    """The arguments without a gradient of the maps, the argument of this name, which takes several
-    times as long as the pooling."""
-    spec = arguments[maps]
-    assert isinstance(spec, TensorSpec)
-    return {**arguments, maps: fixed(*spec.shape)}
+class Pooling(NamedTuple):
+    """A layer that pools the regions of a level, and why it is measured."""
+
+    level: Level
+    why: str
+    is_trained: bool = False
+    """The gradient of the maps takes several times as long as the pooling: it is taken of what is
+    trained."""
+    cells: int = POOLED
+    samples: int = SAMPLES
+    aligned: bool = False
+
+    def maps(self, size: Preset) -> TensorSpec:
+        """The feature maps."""
+        maps = self.level.maps(size)
+        return maps if self.is_trained else fixed(*maps.shape)
+
+
+ALIGNED = (
+    Pooling(TRAINED, "Faster R-CNN: a level's share of an image's proposals, trained", True),
+    Pooling(LEVEL, "Faster R-CNN: 512 proposals on a level of a feature pyramid, in use"),
+    Pooling(
+        FEW,
+        "Detectron2: as many samples in a cell as its size asks for, in use",
+        samples=-1,
+        aligned=True,
+    ),
+    Pooling(FEW, "Mask R-CNN: regions that get a mask, in use", cells=MASK_POOLED),
+)
+"""Poolings of samples between the elements of the maps."""
+WHOLE = (
+    Pooling(VGG, "Fast R-CNN with VGG-16: an image's regions in a step", True),
+    Pooling(SINGLE, "512 proposals on maps of 256 channels, in use"),
+)
+"""Poolings of the elements themselves."""

@@ -334,7 +334,7 @@ def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
 
 
 def _tensor(shape: Shape, dtype: str) -> TensorSpec:
-    """A tensor of the dtype. Whole numbers are zeros and ones, which are in range as indices of any
+    """A tensor of the dtype. Integers are zeros and ones, which are in range as indices of any
     extent above one."""
     if dtype == REQUESTED:
         return TensorSpec(shape, dtype, NORMAL, gradient=True)

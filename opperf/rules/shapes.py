@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from opperf.model import Argument
+from opperf.rules.configurations import TAGS, TINY, WHY
 from opperf.rules.sizes import Preset
 
 Shape = tuple[int, ...]
@@ -65,12 +67,34 @@ def prime_below(length: int) -> int:
     )
 
 
+def decimal_below(length: int) -> int:
+    """The largest multiple of a power of ten below a length: 1000 below 1024, 60 below 64."""
+    unit = int("1" + "0" * (len(str(length - 1)) - 1))
+    return (length - 1) // unit * unit
+
+
+def in_cache(size: Preset) -> Shape:
+    """Shape of the first rows of a `square`, 256 KiB of float32 at most: a core's own cache holds
+    them and the results."""
+    rows, columns = square(size)
+    return (max(1, min(rows // 16, 65_536 // columns)), columns)
+
+
+def tiny(size: Preset) -> Shape:
+    """Shape of as few elements in every size as a kernel is done with before the call has returned,
+    of functions that take a fifth of a microsecond for each too."""
+    return (64, 1)
+
+
 MOSTLY_DISPATCH = "mostly dispatch"
 """Marks a configuration that is to show the overhead of a call: most of the time is not that of the
 kernel. An operator has one at most."""
 
 DISPATCH = f"a column of few elements: {MOSTLY_DISPATCH}"
-"""Why an operator is measured at a `column`."""
+"""Why an operator is measured with `tiny`."""
+
+FEW: dict[str, Argument] = {WHY: DISPATCH, TAGS: (TINY,)}
+"""Notes of a configuration with `tiny`."""
 
 
 def shapes(size: Preset) -> tuple[Shape, Shape]:

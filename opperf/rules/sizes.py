@@ -11,16 +11,16 @@ class Preset:
     """One size of inputs.
 
     `scale` multiplies the extents that grow with the size: rows of a matrix, elements of a vector.
-    `batch` is the number of samples of a layer, `pictures` the number where a sample is a picture
-    or a feature map, `image` a picture's side relative to the default. `matrix` are a matrix's
+    `batch` is the number of samples of a layer, `images` the number where a sample is an image
+    or a feature map, `image_scale` an image's side relative to the default. `matrix` are a matrix's
     extents, where a user sets them.
     """
 
     name: str
     scale: float
     batch: int
-    pictures: int
-    image: float
+    images: int
+    image_scale: float
     matrix: tuple[int, int] | None = None
 
     def extent(self, default: int, least: int = 1) -> int:
@@ -30,16 +30,16 @@ class Preset:
     def side(self, default: int, multiple: int = 8) -> int:
         """The side of an image, scaled from that at the default size. It is a multiple of 8, so
         that strides and blocks divide it, or of what a network's maps are."""
-        return multiple * math.ceil(default * self.image / multiple)
+        return multiple * math.ceil(default * self.image_scale / multiple)
 
     def samples(self, default: int) -> int:
-        """A number of samples for a layer whose samples take more or less time than a picture,
-        scaled as `pictures` from that at the default size."""
-        return max(1, default * self.pictures // PICTURES)
+        """A number of samples for a layer whose samples take more or less time than an image,
+        scaled like `images` from that at the default size."""
+        return max(1, default * self.images // IMAGES)
 
 
-PICTURES = 8
-"""Pictures at the default size: with 32 of 256 x 256 a convolution's backward pass takes three
+IMAGES = 8
+"""Images at the default size: with 32 of 256 x 256 a convolution's backward pass takes three
 seconds on two cores."""
 
 INT64 = "int64"
@@ -47,12 +47,12 @@ INT64 = "int64"
 
 PRESETS = {
     # A test's size: dispatch dominates, and a sweep takes seconds.
-    "small": Preset("small", scale=1 / 16, batch=2, pictures=2, image=1 / 4),
+    "small": Preset("small", scale=1 / 16, batch=2, images=2, image_scale=1 / 4),
     # Matrices of 1024 x 1024 (4 MiB of float32), the size of MXNet's utility.
-    "default": Preset("default", scale=1.0, batch=32, pictures=PICTURES, image=1.0),
+    "default": Preset("default", scale=1.0, batch=32, images=IMAGES, image_scale=1.0),
     # Four times the default in each extent that grows: beyond most last-level caches.
-    "large": Preset("large", scale=4.0, batch=64, pictures=64, image=1.0),
+    "large": Preset("large", scale=4.0, batch=64, images=64, image_scale=1.0),
     # For 64-bit indices: 1024 x 1024 becomes 65536 x 65536, 2**32 elements, twice the number that a
     # signed 32-bit index can reach. So does a batch of images.
-    INT64: Preset(INT64, scale=64.0, batch=2**15, pictures=2**15, image=1.0),
+    INT64: Preset(INT64, scale=64.0, batch=2**15, images=2**15, image_scale=1.0),
 }

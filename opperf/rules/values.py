@@ -1,15 +1,17 @@
-"""Short names for values in rules: tensors, lists of tensors, fills; and arguments in another
-dtype, without gradients, or under other names."""
+"""Short names for values in rules: tensors, views of others too, lists of tensors, fills; and
+arguments in another dtype, without gradients, or under other names."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.model import Argument, DType, Fill, Kind, Operator, TensorSpec, map_tensors
+from opperf.rules.configurations import NOTES
 
 REQUESTED = ""
 """Placeholder for the requested dtype."""
@@ -17,6 +19,9 @@ REQUESTED = ""
 AT_LEAST_SINGLE = "single"
 """As `REQUESTED`, but float32 where the user asks for half precision: parameters and statistics
 that a layer keeps in full precision beside half-precision data."""
+
+COMPLEX = "complex"
+"""As `REQUESTED`, but complex numbers: complex128 beside double precision, else complex64."""
 
 NORMAL = Fill("normal", 0.0, 1.0)
 POSITIVE = Fill("uniform", 0.5, 2.0)
@@ -42,26 +47,48 @@ UNIT_BOXES = Fill("boxes", 0.0, 1.0)
 
 
 def below(limit: int, start: int = 0) -> Fill:
-    """Whole numbers from `start` up to, not including, `limit`, as indices need."""
+    """Integers from `start` up to, not including, `limit`, as indices need."""
     return Fill("integers", float(start), float(limit))
 
 
-def spread(limit: int) -> Fill:
-    """Whole numbers from zero up to, not including, `limit`, in order, as the places of maxima."""
-    return Fill("spread", 0.0, float(limit))
+class MapAxis(NamedTuple):
+    """An axis of a map, and the windows along it: the first begins at minus the padding, and each
+    further one a stride behind the one before, rounded down."""
+
+    extent: int
+    width: int
+    stride: int
+    """In elements, over `divisor`."""
+    divisor: int = 1
+    padding: int = 0
+
+
+def windows(axes: Sequence[MapAxis]) -> Fill:
+    """Indices of the elements of a map, counted row by row, one inside each window, as those of
+    maxima."""
+    count = math.prod(axis.extent for axis in axes)
+    return Fill("windows", 0.0, float(count), data=_as_lists(axes))
 
 
 def zipf(limit: int) -> Fill:
-    """Whole numbers from zero up to, not including, `limit`, as often as the words of a text."""
+    """Integers from zero up to, not including, `limit`, as often as the words of a text."""
     return Fill("zipf", 0.0, float(limit))
 
 
-BELOW = ("integers", "spread", "zipf")
-"""Distributions of whole numbers in the range of the fill."""
+def up_to_limit(fill: Fill, limit: float) -> Fill:
+    """The fill with its integers up to another limit; of another map the windows are unknown."""
+    if limit == fill.high:
+        return fill
+    made = below(int(limit), int(fill.low))
+    return made if fill.distribution == "windows" else msgspec.structs.replace(fill, high=limit)
+
+
+BELOW = ("balanced", "integers", "windows", "zipf")
+"""Distributions of integers in the range of the fill."""
 
 
 def repeated(times: int) -> Fill:
-    """Whole numbers from zero in order, each so many times, as the bag of each of its elements."""
+    """Integers from zero in order, each so many times, as the bag of each of its elements."""
     return Fill("sequence", float(times), 1.0)
 
 
@@ -84,8 +111,13 @@ def odds(zeros: int, ones: int) -> Fill:
     return Fill("odds", float(zeros), float(ones))
 
 
+def text(words: int = 1, form: str = "words") -> Fill:
+    """Texts of so many words, in a form of `TEXTS` of `opperf/frameworks/texts.py`."""
+    return Fill("text", 0.0, float(words), data=form)
+
+
 def literal(data: object) -> Fill:
-    """Literal data, a number or nested sequences of numbers; stored as lists, as in JSON."""
+    """Literal data, a number or nested sequences of numbers; stored as lists, like JSON's."""
     return Fill("literal", data=_as_lists(data))
 
 
@@ -94,10 +126,7 @@ def _as_lists(data: object) -> object:
 
 
 def tensor(
-    *shape: int,
-    fill: Fill = NORMAL,
-    dtype: str = REQUESTED,
-    gradient: bool = True,
+    *shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True
 ) -> TensorSpec:
     """A tensor that takes a gradient, by default of the requested dtype."""
     return TensorSpec(shape, dtype, fill, "dense", gradient)
@@ -133,6 +162,17 @@ def tensors(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
 Arguments = dict[str, Argument]
 
 
+def call(**arguments: Argument) -> Arguments:
+    """The arguments of a call."""
+    return arguments
+
+
+def taken(operator: Operator, offered: Arguments) -> Arguments:
+    """Those of the arguments of operators of a kind that one of them has, and the notes."""
+    names = {*NOTES, *(parameter.name for parameter in operator.parameters)}
+    return {name: value for name, value in offered.items() if name in names}
+
+
 def rounded_copy(fill: Fill, name: str) -> Fill:
     """The fill of a lower-precision copy of the argument `name`, whose own fill is `fill`.
     `name.index` names an element of a list."""
@@ -145,11 +185,6 @@ def same(spec: TensorSpec, name: str) -> TensorSpec:
     return TensorSpec(
         spec.shape, spec.dtype, Fill("same", data=name), spec.layout, density=spec.density
     )
-
-
-def transposed(rows: int, columns: int, dtype: str, fill: Fill) -> TensorSpec:
-    """A matrix in the memory of its transpose, as a layer's weights are."""
-    return TensorSpec((rows, columns), dtype, fill, strides=(1, rows))
 
 
 def without_gradients(arguments: Arguments) -> Arguments:
@@ -202,7 +237,7 @@ def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Argument
     }
     choices = made.get("dtype")
     if isinstance(choices, tuple):
-        made["dtype"] = next(one for one in choices if one != dtype)
+        made["dtype"] = next(other for other in choices if other != dtype)
     choice = operator.parameter("dtype")
     takes_it = choice is not None and choice.kind is Kind.ENUM and dtype in choice.choices
     if takes_it and not operator.tensors:
@@ -217,6 +252,27 @@ DIFFERENTIABLE = ("float", "complex")
 def in_requested_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
     """A tensor with the requested dtype where its rule leaves that open."""
     single = "float32" if dtype in HALF_PRECISION else dtype
-    made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(spec.dtype, spec.dtype)
+    spectrum = "complex128" if dtype in ("float64", "complex128") else "complex64"
+    own = {REQUESTED: dtype, AT_LEAST_SINGLE: single, COMPLEX: spectrum}
+    made = own.get(spec.dtype, spec.dtype)
     gradient = spec.gradient and kind_of(made) in DIFFERENTIABLE
     return msgspec.structs.replace(spec, dtype=made, gradient=gradient)
+
+
+def transposed(spec: TensorSpec) -> TensorSpec:
+    """The tensor in the memory of its transpose, as `a.mT`; a vector as it is."""
+    if len(spec.shape) < 2:
+        return spec
+    *outer, _, _ = _strides(spec)
+    return msgspec.structs.replace(spec, strides=(*outer, 1, spec.shape[-2]))
+
+
+def every_other_column(spec: TensorSpec) -> TensorSpec:
+    """The tensor as `a[..., ::2]` of one twice as wide; a vector as it is."""
+    if len(spec.shape) < 2:
+        return spec
+    return msgspec.structs.replace(spec, strides=tuple(2 * stride for stride in _strides(spec)))
+
+
+def _strides(spec: TensorSpec) -> tuple[int, ...]:
+    return tuple(math.prod(spec.shape[axis + 1 :]) for axis in range(len(spec.shape)))

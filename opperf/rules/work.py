@@ -60,7 +60,7 @@ OTHERWISE = frozenset(
 """Last names of operators that are not what the others of their category are."""
 
 REFUSALS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What a conversion to roles raises for arguments that it is not written for."""
+"""The errors that a conversion to roles raises for arguments that it is not written for."""
 
 
 class NoRolesError(Exception):
@@ -73,10 +73,12 @@ class Amounts(NamedTuple):
     flops: float | None = None
     flops_backward: float | None = None
     bytes: int | None = None
+    operation: str = ""
+    """The canonical operation; empty if it is unknown."""
 
 
 class Computed(NamedTuple):
-    """What an operator computes."""
+    """The operation that an operator computes."""
 
     called: Operator
     operator: Operator
@@ -91,7 +93,7 @@ def computed(framework: Any, target: Target) -> Computed | None:
     if called is None:
         # A framework that lists no such operator can call it all the same.
         return None
-    operator = framework.wrapped_operator(target, called)
+    operator = framework.naming.wrapped_operator(target, called)
     rules = rules_module(framework.rules)
     for name in () if operator is None else operator.names:
         found: Any = rules.OPERATIONS.get(name) or rules.WORK.get(name)
@@ -113,11 +115,13 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
         return Amounts()
     own = {own_name(found, name): value for name, value in named(found.called, case).items()}
     to_roles: ToRoles = dict
+    operation = ""
     if isinstance(found.entry, Formula):
         formula = found.entry
     else:
         use = found.entry.of({**own, PHASE: case.settings.phase})
-        formula, to_roles = FORMULAS[use.operation], use.to_roles
+        operation, to_roles = use.operation, use.to_roles
+        formula = FORMULAS[operation]
     differentiated = [spec for spec in specs if spec.gradient]
     writes_output = "out" in found.operator.variants
 
@@ -146,7 +150,7 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
     if flops is not None and "backward" in case.passes:
         backward = _number(lambda: formula.backward(sizes, flops))
     moved = _number(lambda: formula.bytes(sizes))
-    return Amounts(flops, backward, None if moved is None else int(moved))
+    return Amounts(flops, backward, None if moved is None else int(moved), operation)
 
 
 def _number(count: Callable[[], float | None]) -> float | None:

@@ -104,18 +104,18 @@ class UserCall:
     ) -> None:
         self.excluded: dict[str, str] = {}
         """Inputs without a case, as `relu, inputs 0`, each with the reason."""
-        self.target = target or framework.target_of(function)
+        self.target = target or framework.naming.target_of(function)
         self._framework, self._function, self._inputs = framework, function, inputs
-        self._settings, self._backward = settings, backward and framework.gradients
+        self._settings, self._backward = settings, backward and framework.gradients.supported
         self._dtype, self._locate = dtype, locate
         self.left: dict[str, str] = {}
         """Dtypes of the arrays that the user's could not be applied to, by place."""
         self._arrays: dict[Key, Any] = {}
         self._rules = rules_module(framework.rules)
         self._operator = framework.signature(self.target, function)
-        self._array_type = framework.array_type(self.target)
+        self._array_type = framework.arrays.array_type(self.target)
         self._resolves_back = resolves_to(framework, self.target, function)
-        wrapped = framework.wrapped_operator(self.target, self._operator)
+        wrapped = framework.naming.wrapped_operator(self.target, self._operator)
         self._names = {*self._operator.names, *(wrapped.names if wrapped else ())}
         self._known_in = functools.cache(
             lambda dtype: rule_tensors(framework, self._operator, wrapped, dtype)
@@ -230,7 +230,7 @@ class UserCall:
         return places if own else [name] * count
 
     def _takes_gradient(self, dtype: str) -> bool:
-        return self._framework.gradients and is_floating(dtype)
+        return self._framework.gradients.supported and is_floating(dtype)
 
     def _shape_spec(
         self, key: str, place: str, shape: Shape, known: dict[str, TensorSpec], dtype: str

@@ -7,11 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
-from opperf.model import Case, Chain, Struct
+from opperf.model import EAGER, Case, Chain, Struct
 from opperf.sources.varying import with_settings
-
-EAGER = "eager"
-"""Mode that calls one operator after the other."""
 
 BYTE_NS, CALL_NS = 0.1, 5e3
 """Times of a byte that is moved and of a call that is made, on most machines: for the order of
@@ -23,7 +20,7 @@ class MadeChains(Struct, frozen=True):
 
     cases: tuple[Case, ...]
     refused: dict[str, str] = {}
-    """By the chain's name."""
+    """By the chain's name and id: chains of one name differ in what feeds their calls."""
 
 
 def largest(chains: Iterable[Chain], number: int) -> list[Chain]:
@@ -45,14 +42,15 @@ def chain_cases(framework: Framework, chains: Sequence[Chain], cases: Sequence[C
     made: list[Case] = []
     refused: dict[str, str] = {}
     for chain in chains:
+        label = f"{chain.name} ({chain.id})"
         if any(call.call not in known for call in chain.calls):
-            refused[chain.name] = "the file lacks calls of this chain"
+            refused[label] = "the file lacks calls of this chain"
             continue
         try:
-            eager = framework.chain_case(chain, known)
+            eager = framework.recordings.chain_case(chain, known)
         except UnsupportedError as error:
-            refused[chain.name] = str(error)
+            refused[label] = str(error)
             continue
-        modes = (EAGER, *framework.compiled_modes[:1])
+        modes = (EAGER, *framework.modes.compiled[:1])
         made += (with_settings(eager, {"mode": mode}) for mode in modes)
     return MadeChains(tuple(made), refused)

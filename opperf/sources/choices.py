@@ -18,18 +18,23 @@ CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "dtype": lambda framework: framework.dtypes,
     "profiler": lambda framework: (*profilers.find_profilers(framework), *alone_instruments()),
     "mode": lambda framework: [
-        mode for mode in framework.modes if not framework.mode_obstacle(mode)
+        mode for mode in framework.modes.names if not framework.modes.obstacle(mode)
     ],
     "mode with a back end": lambda framework: [
-        f"{mode}:{name}" for mode in framework.modes for name in framework.mode_backends(mode)
+        f"{mode}:{name}"
+        for mode in framework.modes.names
+        for name in framework.modes.backends(mode)
     ],
-    "autocast": lambda framework: (DEFAULTS["autocast"], *framework.autocast_dtypes),
-    "memory_format": lambda framework: (DEFAULTS["memory_format"], *framework.memory_formats),
+    "autocast": lambda framework: (DEFAULTS["autocast"], *framework.modes.autocast_dtypes),
+    "memory_format": lambda framework: (
+        DEFAULTS["memory_format"],
+        *framework.arrays.memory_formats,
+    ),
     **{
         kind: lambda framework, kind=kind: groups(kind, framework.operators())  # type: ignore[misc]
         for kind in ("namespace", "category", "tag", "variant")
     },
-    "missing": lambda framework: framework.absent_names(),
+    "missing": lambda framework: framework.build.absent_names(),
 }
 """A framework's values of a setting or a group of operators, and what this version of it lacks. The
 first one of a setting is its default, except for the dtype."""
@@ -97,22 +102,22 @@ def mode_refusal(framework: Framework, mode: str) -> OpperfError | None:
     """Returns the error for a mode, with its back end behind a colon, that the framework or its
     environment lacks; None if it has it. Looks up back ends only where one is named."""
     base, colon, backend = mode.partition(":")
-    if base not in framework.modes:
+    if base not in framework.modes.names:
         return unknown("mode", mode, CHOICES["mode"](framework), framework.name)
     if colon:
-        known = framework.mode_backends(base)
+        known = framework.modes.backends(base)
         if not known:
             return UsageError(f"mode {mode}: {base} of {framework.name} has no back ends; omit it")
         if backend not in known:
             return unknown("back end", backend, known, f"mode {base} of {framework.name}")
-    lacking = framework.mode_obstacle(mode)
+    lacking = framework.modes.obstacle(mode)
     return UnsupportedError(lacking) if lacking else None
 
 
 def _check_options(framework: Framework, options: Mapping[str, str]) -> None:
     for option, text in options.items():
         try:
-            framework.option(option, text)
+            framework.processes.option(option, text)
         except UsageError as error:
             # A text that seems to have several values.
             parts = text.split(",")
@@ -127,7 +132,7 @@ def is_misspelt(framework: Framework, name: str, value: Any) -> bool:
         return True
     if name == "dtype":
         return value not in DTYPES
-    if name == "mode" and str(value).partition(":")[0] in framework.modes:
+    if name == "mode" and str(value).partition(":")[0] in framework.modes.names:
         # Of a back end, or of a package that is missing.
         return True
     return name in LISTED and bool(suggest(value, CHOICES[name](framework)))

@@ -73,7 +73,7 @@ def _named(framework: Framework, case: Case, known: Known) -> Completed:
         return Completed(case)
     except UnknownOperatorError as error:
         return Completed(case, str(error))
-    return Completed(case, only_views=framework.only_views(case.target))
+    return Completed(case, only_views=framework.inference.only_views(case.target))
 
 
 def _called(framework: Framework, completed: Completed, known: Known) -> Completed:
@@ -96,7 +96,7 @@ def _in_batch(
         made = (
             completed.case
             if completed.refusal
-            else scale(completed.case, batch, factor, framework.output_shapes)
+            else scale(completed.case, batch, factor, framework.inference.output_shapes)
         )
         yield msgspec.structs.replace(completed, case=made, scaled=made != completed.case)
 
@@ -126,11 +126,11 @@ def look_up(framework: Framework, target: Target, known: Known) -> Called:
     function = framework.function(found)
     signature = framework.signature(found, function)
     operator = None
-    if framework.is_layer(function):
+    if framework.objects.is_layer(function):
         assert isinstance(found, CallableTarget)
         found = ObjectTarget(found.framework, found.path)
     else:
-        operator = framework.wrapped_operator(found, signature)
+        operator = framework.naming.wrapped_operator(found, signature)
     return known.setdefault(target, Called(found, function, signature, operator))
 
 
@@ -140,7 +140,7 @@ def with_names(framework: Framework, case: Case, known: Known) -> Case:
     if isinstance(case.target, ObjectTarget):
         return case
     if isinstance(case.target, OperatorTarget) and not case.target.overload:
-        case = framework.with_overload(case)
+        case = framework.recordings.with_overload(case)
     target, _, signature, _ = look_up(framework, case.target, known)
     case = msgspec.structs.replace(case, target=target, category=signature.category)
     if not isinstance(target, OperatorTarget):
@@ -159,7 +159,7 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
     if isinstance(case.target, ObjectTarget):
         return _completed_object(framework, case, case.target)
     target, function, signature, operator = look_up(framework, case.target, known)
-    arguments = with_array_type(case.arguments, framework.array_type(target))
+    arguments = with_array_type(case.arguments, framework.arrays.array_type(target))
     own = rules_module(framework.rules).RECORDED
     missed: list[str] = []
 
@@ -182,12 +182,12 @@ def as_called(framework: Framework, case: Case, known: Known) -> Case:
 
 def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:
     """Returns the case of an object, in the phase in which layers do all that they do."""
-    constructor = framework.constructor(target)
-    if not isinstance(constructor, type) and framework.place(
+    constructor = framework.objects.constructor(target)
+    if not isinstance(constructor, type) and framework.naming.place(
         CallableTarget(target.framework, target.path)
     ):
         raise UsageError(f"{target.path} is a function, which is not built: omit its `build`")
-    arguments = with_array_type(case.arguments, framework.array_type(target))
+    arguments = with_array_type(case.arguments, framework.arrays.array_type(target))
     arguments = layer_contents(target, arguments)
     settings = msgspec.structs.replace(case.settings, phase="train")
     case = msgspec.structs.replace(
@@ -202,7 +202,7 @@ LAYER = "layer"
 
 def _with_passes(framework: Framework, case: Case) -> Case:
     """Without backward pass and gradients, where the framework has none."""
-    if framework.gradients:
+    if framework.gradients.supported:
         return case
     arguments = without_gradients(case.arguments)
     return msgspec.structs.replace(case, arguments=arguments, passes=("forward",))
@@ -210,11 +210,11 @@ def _with_passes(framework: Framework, case: Case) -> Case:
 
 def _target(framework: Framework, target: Target) -> Target:
     if isinstance(target, CallableTarget):
-        return framework.callable_target(target.path)
+        return framework.naming.callable_target(target.path)
     if not isinstance(target, OperatorTarget):
         return target
     found = framework.resolve(target.path)
-    return framework.callable_target(target.path) if found is None else found.target
+    return framework.naming.callable_target(target.path) if found is None else found.target
 
 
 def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:

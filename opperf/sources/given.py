@@ -68,10 +68,10 @@ class GivenArrays:
         for _, value in placed:
             own = described[id(value)]
             if isinstance(value, np.ndarray) and not own.fill.dtype:
-                narrowed = framework.narrowed(own.dtype, beside, settings)
+                narrowed = framework.arrays.narrowed(own.dtype, beside, settings)
                 described[id(value)] = in_dtype(own, narrowed)
         memories = _shared_memories(framework, placed)
-        requested = any(framework.requires_gradient(value) for _, value in placed)
+        requested = any(framework.arrays.requires_gradient(value) for _, value in placed)
         first: dict[int, str] = {}
         for place, value in placed:
             spec = described[id(value)]
@@ -87,13 +87,13 @@ class GivenArrays:
                 spec,
                 fill=fill,
                 storage=memories.get(id(value), ""),
-                gradient=framework.requires_gradient(value) if requested else spec.gradient,
+                gradient=framework.arrays.requires_gradient(value) if requested else spec.gradient,
             )
         _check_storages(self.specs)
 
     def _described(self, place: str, value: Any) -> TensorSpec:
         try:
-            spec = self._framework.describe(value)
+            spec = self._framework.arrays.describe(value)
         except UsageError as error:
             raise UsageError(f"{place}: {error}") from error
         if spec is None:
@@ -133,7 +133,7 @@ def _shared_memories(framework: Framework, placed: list[tuple[str, Any]]) -> dic
     """Names of memories of several arrays, the place of the first, by the arrays' identity."""
     viewers: dict[int, dict[int, str]] = {}
     for place, value in placed:
-        memory = framework.memory_of(value)
+        memory = framework.arrays.memory_of(value)
         if memory is not None:
             viewers.setdefault(memory, {}).setdefault(id(value), place)
     return {

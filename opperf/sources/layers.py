@@ -150,13 +150,17 @@ def find_layer(framework: Framework, target: Target) -> Layer | None:
     else:
         return None
     try:
-        found = framework.constructor(named)
+        found = framework.objects.constructor(named)
     except OpperfError:
         return None
     if not isinstance(found, type):
         return None
     is_own = bool(named.file) or ":" in named.path
-    inputs = framework.call_parameters(found) if is_own or framework.is_layer(found) else None
+    inputs = (
+        framework.objects.call_parameters(found)
+        if is_own or framework.objects.is_layer(found)
+        else None
+    )
     return None if inputs is None else Layer(named.path, found, inputs, named.file)
 
 

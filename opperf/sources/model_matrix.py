@@ -192,11 +192,7 @@ def _word(name: str, *values: str | None) -> Callable[[Experiment], bool]:
 
 RULES = (
     # PyTorch/XLA's own, before what this machine lacks.
-    Rule(
-        "xrt",
-        "XRT is the runtime that PyTorch/XLA had before PJRT",
-        _word("xla", "XRT"),
-    ),
+    Rule("xrt", "XRT is the runtime that PyTorch/XLA had before PJRT", _word("xla", "XRT")),
     Rule(
         "torch_xla2-dynamo",
         "torch_xla2 has no mode of dynamo",
@@ -231,9 +227,7 @@ RULES = (
     Rule("autocast", "the framework casts to no such dtype", lambda one: one.lacks("autocast")),
     Rule("profiler", "the framework has no such profiler", lambda one: one.lacks("profiler")),
     Rule(
-        "memory-format",
-        "the framework has no such format",
-        lambda one: one.lacks("memory_format"),
+        "memory-format", "the framework has no such format", lambda one: one.lacks("memory_format")
     ),
     Rule(
         "autocast-float64",

@@ -60,7 +60,7 @@ def operation_cases(
     operators = framework.operators()
     if namespace:
         known = {name for operator in operators for name in operator.namespaces}
-        spaces = framework.namespaces_with(namespace)
+        spaces = framework.naming.namespaces_with(namespace)
         check_known("namespace", spaces[:1], sorted(known), framework.name)
     found = _Operators(framework, operators, namespace)
     cases: dict[int, Case] = {}
@@ -80,7 +80,7 @@ class _Operators:
     def __init__(self, framework: Framework, operators: Iterable[Operator], namespace: str) -> None:
         self._framework, self._namespace = framework, namespace
         self._rules: RulesModule = rules_module(framework.rules)
-        self._spaces = framework.namespaces_with(namespace) if namespace else ()
+        self._spaces = framework.naming.namespaces_with(namespace) if namespace else ()
         self._known: dict[str, list[_Candidate]] = defaultdict(list)
         for operator in operators:
             if exclusion(operator, self._rules) is not None:
@@ -102,7 +102,7 @@ class _Operators:
         for space, name in itertools.product(own, names):
             try:
                 path = f"{space}.{name.removeprefix(f'_{space}_')}"
-                return self._framework.callable_target(path)
+                return self._framework.naming.callable_target(path)
             except UnknownOperatorError:
                 continue
         return None
@@ -119,7 +119,7 @@ class _Operators:
             (lacking.append(why) if why else found.append(candidate))
         if found:
             words = names_of_operation(operation)
-            spaces = self._spaces or self._framework.usual_namespaces
+            spaces = self._spaces or self._framework.naming.usual_namespaces
             return sorted(found, key=lambda one: _plainness(one, words, spaces))
         if lacking:
             return lacking[0]
@@ -193,10 +193,11 @@ def _case(framework: Framework, one: _Candidate, row: Row, selection: Selection)
         return "it does not take these inputs"
     if not isinstance(one.target, OperatorTarget):
         operator = framework.signature(one.target)
-    asked = selection.settings.dtype if selection.dtype_given else ""
     configuration = read_configuration({**arguments, **one.chosen, **row.notes}, row.origin)
-    (inputs,) = finish(operator, rules, [configuration], asked)
-    dtype = inputs.dtype or selection.settings.dtype
+    # One for all frameworks, whatever the default of each.
+    own = "" if selection.dtype_given else configuration.dtype
+    dtype = own or selection.settings.dtype
+    (inputs,) = finish(operator, rules, [configuration._replace(dtype=dtype)], "")
     if dtype not in framework.dtypes:
         return f"{framework.name} has no {dtype}"
     case = case_of(framework, one.target, operator, inputs, selection)

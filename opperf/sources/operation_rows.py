@@ -14,10 +14,10 @@ from opperf.operations import OPERATIONS
 from opperf.operations.names import Named
 from opperf.ranges import UNNAMED, shape_text
 from opperf.rules.configurations import inputs_of, notes_of
-from opperf.rules.engine import OPERATION, Inputs, name_of, of_operation
+from opperf.rules.engine import OPERATION, Inputs, name_of
 from opperf.rules.families import FAMILIES
 from opperf.rules.ranges import Shape, reshaped
-from opperf.rules.registering import OperationFamily
+from opperf.rules.registering import OperationFamily, of_operation
 from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.selecting import Selection
 from opperf.sources.shapes import follow, inputs_in_shapes

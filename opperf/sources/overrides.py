@@ -224,9 +224,9 @@ def with_tensors(
     ]
     if complete:
         return complete
-    wrapped = framework.wrapped_operator(target, operator)
+    wrapped = framework.naming.wrapped_operator(target, operator)
     known = rule_tensors(framework, operator, wrapped, dtype)
-    takes_gradient = framework.gradients and is_floating(dtype)
+    takes_gradient = framework.gradients.supported and is_floating(dtype)
 
     def added(own: Arguments) -> Arguments:
         lacking = {n: shape for n, shape in shapes.items() if not any(iter_tensors(own.get(n)))}

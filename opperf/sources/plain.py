@@ -151,7 +151,7 @@ def corresponding(framework: Framework, signature: Signature, partner: Signature
 
 def _uses(framework: Framework, signature: Signature) -> list[Use]:
     table = rules_module(framework.rules).OPERATIONS
-    operator = framework.wrapped_operator(*signature) or signature[1]
+    operator = framework.naming.wrapped_operator(*signature) or signature[1]
     return [use for use, _ in uses_of(operator, table)]
 
 

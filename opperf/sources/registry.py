@@ -18,23 +18,20 @@ from opperf.model import (
     Pass,
     Program,
     Record,
+    RulePlace,
+    RuleUse,
     Struct,
     Target,
 )
 from opperf.ranges import UNNAMED
 from opperf.rules.callables import inputs_for_target
-from opperf.rules.engine import Inputs
+from opperf.rules.engine import Inputs, rules_module
 from opperf.rules.faults import CASE, no_inputs
+from opperf.rules.places import exceptions, places_of, search_place
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.completing import LAYER
-from opperf.sources.layers import (
-    Layer,
-    find_layer,
-    layer_inputs,
-    layer_target,
-    needs_shape,
-)
+from opperf.sources.layers import Layer, find_layer, layer_inputs, layer_target, needs_shape
 from opperf.sources.overrides import (
     LACKS,
     Accepted,
@@ -83,6 +80,8 @@ class Plan(Struct, frozen=True):
     """Operators' own names of arguments that the user names otherwise, by label."""
     program: Program | None = None
     """The program whose recorded calls are the cases."""
+    exceptions: dict[str, tuple[RulePlace, ...]] = {}
+    """The places that exclude operators, where that was asked for."""
     plain: tuple[Case, ...] = ()
     """Plain forms of the cases with the user's shapes and values, of which those that the framework
     accepts are known when they are tried."""
@@ -99,6 +98,10 @@ class Registry:
         self, framework: Framework, selection: Selection, found: Found | None = None
     ) -> None:
         check_settings(framework, selection)
+        self._default = rules_module(framework.rules).DTYPE
+        if not selection.dtype_given and selection.settings.dtype == DEFAULTS["dtype"]:
+            settings = msgspec.structs.replace(selection.settings, dtype=self._default)
+            selection = msgspec.structs.replace(selection, settings=settings)
         self.excluded: dict[str, str] = {}
         self.searchable: list[str] = []
         self.faults: list[str] = []
@@ -108,6 +111,7 @@ class Registry:
         """The label of each case and what can be differentiated in it, if the user chooses that."""
         self.plain: list[Case] = []
         self.renamed: dict[str, dict[str, str]] = {}
+        self.exceptions: dict[str, tuple[RulePlace, ...]] = {}
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
@@ -117,16 +121,20 @@ class Registry:
             try:
                 made = list(self._cases(target, operator))
             except Exception as error:
-                self._exclude(target, no_inputs(error, CASE))
+                self._exclude(target, operator, no_inputs(error, CASE))
             else:
                 yield from made
 
-    def _exclude(self, target: Target, why: NoInputs) -> None:
+    def _exclude(self, target: Target, operator: Operator, why: NoInputs) -> None:
         self.excluded[target.label] = why.reason
         if why.is_fault:
             self.faults.append(target.label)
         if why.searchable and isinstance(target, OperatorTarget):
             self.searchable.append(target.label)
+        if self._selection.rules:
+            found = exceptions(operator, rules_module(self._framework.rules))
+            searched = [search_place()] if why.searchable else []
+            self.exceptions[target.label] = (*searched, *found)
 
     def _cases(self, target: Target, operator: Operator) -> Iterator[Case]:
         framework, selection = self._framework, self._selection
@@ -140,7 +148,7 @@ class Registry:
         overrides = overrides.renamed(names)
         made = self._inputs(target, operator, preset, overrides)
         if isinstance(made, NoInputs):
-            self._exclude(target, made)
+            self._exclude(target, operator, made)
             return
         if names:
             self.renamed[target.label] = names
@@ -190,7 +198,7 @@ class Registry:
         wanted = case.settings.differentiated
         if not wanted:
             return True
-        known = (*differentiable(case), *self._framework.parameter_names(case.target))
+        known = (*differentiable(case), *self._framework.objects.parameter_names(case.target))
         # Another configuration may have an optional argument that this one lacks.
         declared = (parameter.name for parameter in operator.tensors)
         self.differentiable.append((case.label, tuple(dict.fromkeys((*known, *declared)))))
@@ -217,7 +225,7 @@ class Registry:
             found = self._found.get(target.label)
             # Each configuration may have the dtype of its rule where the user chooses none, and
             # neither shapes nor values, which are measured in one.
-            is_chosen = dtype != DEFAULTS["dtype"] or selection.dtype_given or overrides.names
+            is_chosen = dtype != self._default or selection.dtype_given or overrides.names
             asked = dtype if is_chosen else ""
             made = inputs_for_target(framework, target, operator, preset, asked, found)
             if reference and isinstance(made, NoInputs):
@@ -225,7 +233,7 @@ class Registry:
         if not overrides.names:
             return made
         names = accepted(operator, made)
-        if not isinstance(target, OperatorTarget) and not framework.place(target):
+        if not isinstance(target, OperatorTarget) and not framework.naming.place(target):
             names = names.of_a_users_function()
         self.arguments[target.label] = names
         lacking = names.lacks(overrides)
@@ -248,7 +256,7 @@ def missing_kernel(framework: Framework, target: Target, operator: Operator, dev
     """Returns why a registered operator cannot run on a device; empty if it can."""
     if not isinstance(target, OperatorTarget):
         return ""
-    return framework.missing_kernel(operator, device)
+    return framework.inference.missing_kernel(operator, device)
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
@@ -278,7 +286,32 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
         faults=tuple(source.faults),
         aliases=_aliases(framework, selection.patterns),
         renamed=source.renamed,
+        exceptions=source.exceptions,
         plain=plain,
+    )
+
+
+LAYERS = (
+    *("caller", "form", "shared family", "family", "further family", "category", "argument"),
+    *("search", "entry", "binding", "row", "recorded inputs", "derivation", "exception"),
+)
+"""Kinds of places that make cases, in the order in which they are listed."""
+
+
+def rule_uses(plan: Plan) -> tuple[RuleUse, ...]:
+    """Returns the places that made a plan's cases, by operator, each with their ids; and what
+    excludes operators."""
+    found: dict[str, dict[RulePlace, list[str]]] = {}
+    for case in plan.cases:
+        for place in case.rules:
+            found.setdefault(case.label, {}).setdefault(place, []).append(case.id)
+    for label, places in plan.exceptions.items():
+        for place in places:
+            found.setdefault(label, {}).setdefault(place, [])
+    return tuple(
+        RuleUse(label, place, tuple(found[label][place]))
+        for label in found
+        for place in sorted(found[label], key=lambda one: LAYERS.index(one.layer))
     )
 
 
@@ -301,7 +334,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (operator.target, operator)
-            for operator in select(operators, narrowed, framework.function_paths())
+            for operator in select(operators, narrowed, framework.naming.function_paths())
         ]
     targets = [callable_at(framework, path, operators) for path in paths]
     found = registered + [(target, framework.signature(target)) for target in targets]
@@ -322,10 +355,11 @@ def case_of(
     framework: Framework, target: Target, operator: Operator, inputs: Inputs, selection: Selection
 ) -> Case:
     """Returns the case of a target with these inputs, in the settings of a selection."""
-    array_type = framework.array_type(target)
-    arguments = framework.with_outputs(operator, inputs.arguments)
-    both = selection.backward and framework.gradients
+    array_type = framework.arrays.array_type(target)
+    arguments = framework.inference.with_outputs(operator, inputs.arguments)
+    both = selection.backward and framework.gradients.supported
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
+    rules = tuple(places_of(framework, operator, inputs)) if selection.rules else ()
     made = Case(
         target=target,
         arguments=with_array_type(arguments, array_type),
@@ -339,6 +373,7 @@ def case_of(
         passes=passes,
         origin=inputs.origin,
         why=inputs.why,
+        rules=rules,
         category=operator.category,
     )
     made = with_dtype_options(made)

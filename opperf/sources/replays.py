@@ -12,14 +12,7 @@ import msgspec
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.replays import CallSequence, SequenceCall
-from opperf.model import (
-    Case,
-    OperatorTarget,
-    Settings,
-    TensorSpec,
-    TraceTarget,
-    map_tensors,
-)
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec, TraceTarget, map_tensors
 from opperf.plurals import pluralize
 from opperf.reading import open_file
 from opperf.rules.shapes import Shape

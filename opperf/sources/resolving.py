@@ -73,12 +73,16 @@ def check_settings(framework: Framework, selection: Selection) -> None:
         refused = refusal(framework, name, getattr(settings, name))
         if refused is not None:
             raise refused
-    if settings.grad and not (selection.backward and framework.gradients):
-        with_ = "--no-backward" if framework.gradients else f"{framework.name}, which has none"
+    if settings.grad and not (selection.backward and framework.gradients.supported):
+        with_ = (
+            "--no-backward"
+            if framework.gradients.supported
+            else f"{framework.name}, which has none"
+        )
         raise UsageError(f"{OPTION} {settings.grad} has no effect with {with_}; omit it")
-    if selection.int64_tensor and framework.large_tensor_limit():
+    if selection.int64_tensor and framework.build.large_tensor_limit():
         raise UsageError(
-            f"--int64-tensor on: {framework.large_tensor_limit()}, or --int64-tensor off"
+            f"--int64-tensor on: {framework.build.large_tensor_limit()}, or --int64-tensor off"
         )
     check_known("size", (selection.size,), PRESETS)
     check_groups(framework.operators(), selection)

@@ -13,7 +13,7 @@ from opperf.frameworks import Framework, available, package_of
 from opperf.matching import BoundedPattern
 from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct, Target
 from opperf.near_names import nearest, parse
-from opperf.rules.fuzzing import Fuzz
+from opperf.rules.extents import Fuzz
 from opperf.sources.choices import GROUPS, groups
 
 REGEX = "re:"
@@ -65,6 +65,8 @@ class Selection(Struct, frozen=True):
     phase: Literal["train", "predict"] | None = None
     """Phase of all cases; None for that of each operator's rule."""
     settings: Settings = Settings()
+    rules: bool = False
+    """Whether cases say what made their inputs."""
     dtype_given: bool = False
     """Whether the user chose the dtype of the settings, to which a user's arrays are then
     converted."""
@@ -81,9 +83,13 @@ def select(
     """
     check_groups(operators, selection)
     usual = _find_usual(operators, selection)
+    asked = _asked_variants(selection)
+    plain = [operator for operator in usual if asked.issuperset(operator.variants)]
     wanted = {operator.target for operator in usual} if not selection.patterns else set()
     for pattern in selection.patterns:
-        found = find_matching(pattern, usual) or _plainest(find_matching(pattern, operators))
+        # What has no public name is named by the form that returns its result.
+        found = find_matching(pattern, usual) if find_matching(pattern, plain) else []
+        found = found or _plainest(find_matching(pattern, operators))
         if not found:
             raise unknown_operator(pattern, operators, functions)
         wanted.update(operator.target for operator in found)
@@ -112,9 +118,10 @@ def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Ope
         for operator in operators
         if not operator.on_request or not set(operator.namespaces).isdisjoint(selection.namespaces)
     ]
-    # A framework's tag says which operators it is about, those of no public name included.
-    asked = {*selection.variants, *([INTERNAL] if selection.tags else [])}
-    found = [operator for operator in offered if asked.issuperset(operator.variants)]
+    asked = _asked_variants(selection)
+    found = [
+        operator for operator in offered if operator.caller or asked.issuperset(operator.variants)
+    ]
     if not selection.tags:
         return found
     # And those that write in place, where the plain operator has not the tag.
@@ -123,6 +130,11 @@ def _find_usual(operators: Iterable[Operator], selection: Selection) -> list[Ope
     }
     others = [operator for operator in offered if names.isdisjoint(operator.names)]
     return [*found, *(operator for operator in others if _is_tagged(operator, selection))]
+
+
+def _asked_variants(selection: Selection) -> frozenset[str]:
+    # A framework's tag says which operators it is about, those of no public name included.
+    return frozenset({*selection.variants, *([INTERNAL] if selection.tags else [])})
 
 
 def _is_tagged(operator: Operator, selection: Selection) -> bool:
@@ -166,7 +178,7 @@ def callable_at(framework: Framework, path: str, operators: Sequence[Operator]) 
     """Returns the target at a path, which matches no operator. Raises `UnknownOperatorError`, with
     the operator that has taken the place of one that is gone."""
     try:
-        return framework.callable_target(path)
+        return framework.naming.callable_target(path)
     except UnknownOperatorError:
         if successor_of(path, operators):
             raise unknown_operator(path, operators) from None

@@ -135,7 +135,7 @@ def with_decided(
     signature = framework.signature(target)
     if isinstance(target, OperatorTarget):
         return decided(framework, signature, arguments, kept)
-    operator = framework.wrapped_operator(target, signature)
+    operator = framework.naming.wrapped_operator(target, signature)
     if operator is None:
         return arguments
     change = functools.partial(decided, framework)
@@ -201,7 +201,7 @@ def _inferred(framework: Framework, case: Case, shapes: Shapes) -> dict[str, Arg
         return None
     try:
         asked = msgspec.structs.replace(case, arguments=arguments)
-        return framework.with_inferred_shapes(asked).arguments
+        return framework.inference.with_inferred_shapes(asked).arguments
     except UnsupportedError:
         return None
 

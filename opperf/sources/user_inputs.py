@@ -123,7 +123,7 @@ def _names(target: Target, operator: Operator) -> tuple[str, ...]:
 def takes_any(framework: Framework, target: Target, operator: Operator) -> bool:
     """Whether a function takes arguments of any name, as `**kwargs`, beside those of its signature
     `operator`; one that calls a registered operator takes that one's."""
-    if isinstance(target, OperatorTarget) or framework.wrapped_operator(target, operator):
+    if isinstance(target, OperatorTarget) or framework.naming.wrapped_operator(target, operator):
         return False
     try:
         declared = inspect.signature(framework.function(target)).parameters.values()

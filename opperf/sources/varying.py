@@ -123,10 +123,13 @@ OF_INPUTS = ("dtype", "memory_format")
 
 
 def with_dtype_options(case: Case) -> Case:
-    """Returns the case with the options that its dtype needs; those of the user stay."""
-    return _with_options(
-        case, {**dtype_options(case.target.framework, case.settings.dtype), **case.settings.options}
-    )
+    """Returns the case with the options that its dtype and its operator need; those of the user
+    stay."""
+    framework = case.target.framework
+    package = package_of(framework) if framework in available() else None
+    own = package.operator_options.get(case.target.label, {}) if package is not None else {}
+    needed = dtype_options(framework, case.settings.dtype)
+    return _with_options(case, {**own, **needed, **case.settings.options})
 
 
 def _without_dtype_options(case: Case) -> Case:

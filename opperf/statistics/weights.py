@@ -110,8 +110,7 @@ def weigh(
         ratio=whole.ratio,
         geometric_mean=none_if_nan(
             geometric_mean(
-                [case.new_ns / case.base_ns for case in timed],
-                [case.base_calls for case in timed],
+                [case.new_ns / case.base_ns for case in timed], [case.base_calls for case in timed]
             )
         ),
         unmeasured_calls=unmeasured_calls,

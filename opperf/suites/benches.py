@@ -269,11 +269,7 @@ def _capabilities(node: Node | None) -> tuple[str, ...]:
     return found
 
 
-def _env(
-    node: Node | None,
-    name: str,
-    replace: Callable[[str, Location], str],
-) -> EnvironmentSpec:
+def _env(node: Node | None, name: str, replace: Callable[[str, Location], str]) -> EnvironmentSpec:
     entries = {} if node is None else mapping(node)
     variables: dict[str, str] = {}
     own: dict[str, Node] = {}

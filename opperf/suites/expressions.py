@@ -79,9 +79,7 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 def evaluate(
-    text: str,
-    names: Mapping[str, Any],
-    functions: Mapping[str, Callable[..., Any]] = FUNCTIONS,
+    text: str, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]] = FUNCTIONS
 ) -> Any:
     """Returns the value of an expression. Raises `UsageError` for what is none, an unknown name,
     and an operation that fails."""

@@ -75,10 +75,7 @@ def read_table(path: str) -> dict[str, Sizes]:
 def _row(node: Node) -> Sizes:
     entries = mapping(node)
     observations = [*_by_size(inner(entries, "model")), *_listed(entries.get("observations"))]
-    return Sizes(
-        tuple(sorted(observations)),
-        read(entries, "optimized", count, None),
-    )
+    return Sizes(tuple(sorted(observations)), read(entries, "optimized", count, None))
 
 
 def _by_size(entries: Mapping[str, Node]) -> Iterator[Observation]:

@@ -17,6 +17,9 @@ run_cumulative_operators_benchmarks = RUNNERS.add(
     "cumulative", "cumulative sums and differences along an axis"
 )
 run_fft_operators_benchmarks = RUNNERS.add("fft", "Fourier transforms")
+run_foreach_operators_benchmarks = RUNNERS.add(
+    "foreach", "operators over lists of tensors, of which optimizers are made"
+)
 run_gemm_operators_benchmarks = RUNNERS.add("gemm", "matrix products")
 run_image_operators_benchmarks = RUNNERS.add("image", "operators that scale images")
 run_indexing_operators_benchmarks = RUNNERS.add("indexing", "indexing, gathering and scattering")
@@ -25,6 +28,7 @@ run_linalg_operators_benchmarks = RUNNERS.add("linalg", "linear algebra")
 run_loss_operators_benchmarks = RUNNERS.add("loss", "losses")
 run_nested_operators_benchmarks = RUNNERS.add("nested", "operators of nested tensors")
 run_nn_basic_operators_benchmarks = RUNNERS.add("nn_basic", "layers of neural networks")
+run_optimizer_operators_benchmarks = RUNNERS.add("optimizer", "updates of parameters in one call")
 run_pooling_operators_benchmarks = RUNNERS.add("pooling", "pooling")
 run_quantization_operators_benchmarks = RUNNERS.add(
     "quantization", "quantised operators and their conversions"

@@ -84,7 +84,7 @@ def run_benchmark_operator(
     runs : int
         Timed calls.
     among : list of str
-        Implementations in place of the namespaces, for a first look of `opperf.versus`.
+        Instead, a first look of `opperf.versus` at these, without profiler, warmup and runs.
 
     Returns
     -------
@@ -98,17 +98,30 @@ def run_benchmark_operator(
         When no namespace has it.
     """
     if among:
-        return _among(tuple(among), name, size, additional_inputs, dtype, run_backward)
+        _check_first_look(profiler, warmup, runs)
+        where = one_device(ctx, device)
+        return _among(tuple(among), name, size, additional_inputs, dtype, where, run_backward)
     framework = load_for_measuring(FRAMEWORK)
     settings = call_settings(framework, one_device(ctx, device), dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
     for namespace, function in find_functions(name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
-        found[namespace] = [
-            _measured(framework, function, inputs, settings, run_backward, dtype_name(dtype))
-        ]
+        own = _measured(framework, function, inputs, settings, run_backward, dtype_name(dtype))
+        found[namespace] = [own]
         print(f"{namespace}: {found[namespace]}")
     return found
+
+
+def _check_first_look(profiler: str, warmup: int, runs: int) -> None:
+    for option, value, usual in (
+        ("profiler", profiler, "native"),
+        ("warmup", warmup, WARMUP),
+        ("runs", runs, RUNS),
+    ):
+        if value != usual:
+            raise UsageError(
+                f"{option} is not for among: a first look measures each for a time; omit it"
+            )
 
 
 def _among(
@@ -117,6 +130,7 @@ def _among(
     size: tuple[int, ...],
     additional_inputs: CallArguments | None,
     dtype: Any,
+    device: Any,
     run_backward: bool,
 ) -> Implementations:
     (operation, *_) = find_operations([name])
@@ -127,6 +141,7 @@ def _among(
         no_backward=not run_backward,
         max_configs=1,
         dtype=dtype,
+        device=None if device is None else str(device),
         # Of another number of axes, the shapes are those of opperf's rules.
         shape=of_first_tensor(operation, size) or None,
         arg=additional_inputs or None,
@@ -143,7 +158,7 @@ def _measured(
     run_backward: bool,
     dtype: str,
 ) -> Results:
-    target = framework.target_of(function)
+    target = framework.naming.target_of(function)
     if isinstance(target, OperatorTarget):
         # The namespace's own function may lack some of the operator's tensors.
         function = framework.function(target)
@@ -153,5 +168,5 @@ def _measured(
         raise UsageError(f"{target.label}: {reason}")
     record = measure_safely(cases[0], framework, call.bound)
     shown = display_result(record, {name: with_shapes(value) for name, value in inputs.items()})
-    marks = {note.code: note.message for note in framework.notes(target)}
+    marks = {note.code: note.message for note in framework.naming.notes(target)}
     return {target.label: [shown | marks]}

@@ -16,17 +16,12 @@ from opperf.errors import NoGradientError, UnsupportedError, one_line
 from opperf.frameworks import Framework, package_of
 from opperf.frameworks.user_modules import loaded_for, loaded_modules, users_modules
 from opperf.instruments.peaks import guard, tensor_bytes
-from opperf.instruments.prepared import (
-    NOTHING_BOUND,
-    Bound,
-    PreparedCase,
-    case_scope,
-    reason_of,
-)
+from opperf.instruments.prepared import NOTHING_BOUND, Bound, PreparedCase, case_scope, reason_of
 from opperf.instruments.times import BACKWARD
 from opperf.instruments.visit import CompiledAhead
 from opperf.machine.kernel import named_cpus
 from opperf.model import (
+    EAGER,
     UNKNOWN,
     Case,
     ListedOperator,
@@ -52,7 +47,6 @@ from opperf.sources.shapes import bounded, with_decided
 from opperf.sources.varying import with_array_type, with_settings
 from opperf.worker import protocol
 from opperf.worker.binding import bound_of
-from opperf.worker.measure import EAGER
 from opperf.worker.protocol import Trial
 
 MOST_BYTES = 2**28
@@ -62,7 +56,7 @@ that. What runs on more takes seconds, of which compiling is a small part."""
 
 def uncompiled(framework: Framework, cases: Sequence[Case]) -> tuple[str, ...]:
     """Returns the ids of the cases that have a cache which lacks their programs."""
-    marks = {case.id: framework.compiled_mark(case) for case in cases}
+    marks = {case.id: framework.modes.compiled_mark(case) for case in cases}
     return tuple(id for id, mark in marks.items() if mark is not None and not mark.exists())
 
 
@@ -73,7 +67,7 @@ def compile_cases(framework: Framework, cases: Sequence[Case]) -> dict[str, Comp
         # The case's record will have the error.
         with suppress(Exception):
             found[case.id] = _compile(framework, case)
-            mark = framework.compiled_mark(case)
+            mark = framework.modes.compiled_mark(case)
             if mark is not None:
                 mark.parent.mkdir(parents=True, exist_ok=True)
                 mark.touch()
@@ -88,11 +82,11 @@ def _compile(framework: Framework, case: Case) -> CompiledAhead:
         # What cannot be compiled, as a gradient that does not exist, comes after what can be.
         with suppress(Exception):
             inputs = prepared.differentiated if "backward" in case.passes else []
-            framework.compile_ahead(prepared.call, inputs)
-        figures = framework.compilation(prepared.call)
+            framework.modes.compile_ahead(prepared.call, inputs)
+        figures = framework.modes.compilation(prepared.call)
         return CompiledAhead(
             compile_ns=figures["compilation"],
-            first_ns=framework.first_compile_ns(prepared.call),
+            first_ns=framework.modes.first_compile_ns(prepared.call),
             cache_misses=int(figures["compile_cache_misses"]),
         )
 
@@ -100,7 +94,7 @@ def _compile(framework: Framework, case: Case) -> CompiledAhead:
 def build_cases(framework: Framework, cases: Sequence[Case]) -> None:
     """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
     with on_usable_cores():
-        framework.build(cases)
+        framework.modes.build(cases)
 
 
 @contextmanager
@@ -135,9 +129,9 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
     return Listing(
         framework=framework.name,
         version=framework.version(),
-        registered=framework.registered(),
+        registered=framework.naming.registered(),
         operators=tuple(_listed(framework, *entry) for entry in found),
-        functions=framework.function_paths(),
+        functions=framework.naming.function_paths(),
     )
 
 
@@ -181,7 +175,7 @@ def script(framework: Framework, case: Case) -> str:
                 except NoGradientError as error:
                     shown = msgspec.structs.replace(case, passes=("forward",))
                     note = f"# no backward pass: {error}\n"
-            return framework.source(shown, prepared.arguments, prepared.call) + note
+            return framework.recordings.source(shown, prepared.arguments, prepared.call) + note
     except Exception as error:
         return f"# cannot be made here: {reason_of(error, framework)}\n"
 
@@ -200,7 +194,7 @@ def trace(
         with _failures(case, failed), case_scope(case, framework):
             ready[case.id] = bound_of(case, framework)
     paths = (Path(path) if path else None for path in (chrome, execution))
-    with framework.tracing(*paths) as label:
+    with framework.profilers.tracing(*paths) as label:
         for case in cases:
             if case.id in failed:
                 continue
@@ -246,10 +240,10 @@ UNGUARDED = 2**20
 def _complete(case: Case, framework: Framework) -> Case:
     """Returns the case with the target's array type, all shapes inferred, indices in range, and
     integers that the other arguments decide, but for a user's own."""
-    array_type = framework.array_type(case.target)
+    array_type = framework.arrays.array_type(case.target)
     made = msgspec.structs.replace(case, arguments=with_array_type(case.arguments, array_type))
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
-        made = framework.with_inferred_shapes(made)
+        made = framework.inference.with_inferred_shapes(made)
     made = bounded(framework, made)
     own = [name for name, spec in made.tensors() if spec.fill.distribution == "literal"]
     kept = own if VALUED in made.origin else []
@@ -261,8 +255,12 @@ def try_call(case: Case, framework: Framework) -> Trial:
     """Makes the case's tensors and calls its target once, forward only, in the framework's default
     mode: another one may take seconds to compile. Any exception is a refusal. A user's function
     that is refused there may still run in eager mode."""
-    trial = _try_in(framework.modes[0], case, framework)
-    if trial.refusal and EAGER in framework.modes[1:] and not framework.is_own(case.target):
+    trial = _try_in(framework.modes.names[0], case, framework)
+    if (
+        trial.refusal
+        and EAGER in framework.modes.names[1:]
+        and not framework.naming.is_own(case.target)
+    ):
         eager = _try_in(EAGER, case, framework)
         return trial if eager.refusal else eager
     return trial
@@ -271,7 +269,7 @@ def try_call(case: Case, framework: Framework) -> Trial:
 def _try_in(mode: str, case: Case, framework: Framework) -> Trial:
     try:
         case = with_settings(_complete(case, framework), {"mode": mode})
-        refused = framework.foreseen_refusal(case)
+        refused = framework.inference.foreseen_refusal(case)
         if refused:
             return Trial(refusal=refused)
         if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
@@ -284,8 +282,8 @@ def _try_in(mode: str, case: Case, framework: Framework) -> Trial:
             seconds = time.perf_counter() - started
             return Trial(
                 arguments=case.arguments,
-                has_nan=framework.has_nan(outputs),
-                output_bytes=sum(extent.bytes for extent in framework.extents(outputs)),
+                has_nan=framework.arrays.has_nan(outputs),
+                output_bytes=sum(extent.bytes for extent in framework.arrays.extents(outputs)),
                 seconds=seconds,
             )
     except Exception as error:

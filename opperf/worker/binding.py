@@ -40,7 +40,7 @@ def bound_of(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> 
         return bound
     if target.ranks > 1:
         return Bound(function=RankedReplay(case, target, framework))
-    return Bound(function=framework.replay(case, read_sequence(framework, target)))
+    return Bound(function=framework.recordings.replay(case, read_sequence(framework, target)))
 
 
 def runnable_model(case: Case, framework: Framework) -> RunnableModel:
@@ -50,7 +50,7 @@ def runnable_model(case: Case, framework: Framework) -> RunnableModel:
 
     # Of the user's function, which may draw of any of them.
     seed_all(framework, case.settings.seed)
-    return framework.model(case, build_model(case, framework))
+    return framework.objects.model(case, build_model(case, framework))
 
 
 def build_model(case: Case, framework: Framework) -> Model:
@@ -79,7 +79,7 @@ def check_models(framework: Framework, cases: Iterable[Case]) -> None:
     """Builds the models of cases, and reads what is returned. Raises `UsageError` for one that does
     not import, cannot be built or is no model."""
     for case in cases:
-        framework.seed(case.settings.seed)
+        framework.processes.seed(case.settings.seed)
         try:
             build_model(case, framework)
         except OpperfError:

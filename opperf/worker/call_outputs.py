@@ -13,7 +13,7 @@ import numpy as np
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Contents
-from opperf.frameworks.models import RefreshedInputs, RunnableModel
+from opperf.frameworks.models import RunnableModel
 from opperf.instruments.call_results import (
     MOST_BYTES,
     OUTPUT,
@@ -32,8 +32,8 @@ from opperf.instruments.times import BACKWARD
 from opperf.instruments.visit import KeptResults, Visit
 from opperf.machine.heap import filled_blocks
 from opperf.model import SEQUENCES, Case, ModelTarget
+from opperf.rules.deviations import is_unwritten
 from opperf.rules.engine import rules_module
-from opperf.rules.not_finite import is_unwritten
 from opperf.worker.binding import runnable_model
 from opperf.worker.protocol import AFTER, AGAIN, OBSERVED, OTHER, TIMED, TYPE, Observed, Value
 
@@ -97,7 +97,7 @@ class _Observation:
         """Observes a step from the beginning, and a forward pass with other inputs."""
         self._begin(model)
         self._write(model.results().items(), end, MOST_BYTES if not end else self._most_bytes)
-        if isinstance(model, RefreshedInputs):
+        if model.refresh_inputs is not None:
             self._begin(model)
             model.refresh_inputs()
             outputs = model()
@@ -351,6 +351,6 @@ def draw_others(prepared: PreparedCase, seed: int) -> tuple[list[tuple[Any, Any]
 def _write(prepared: PreparedCase, others: Iterable[tuple[Any, Any]]) -> None:
     """Gives inputs other contents, in their own memory where the framework can write to it."""
     for tensor, numbers in others:
-        other = prepared.framework.write_numbers(prepared.call, tensor, numbers)
+        other = prepared.framework.restoring.write_numbers(prepared.call, tensor, numbers)
         if other is not tensor:
             prepared.replace(tensor, other)

@@ -30,7 +30,7 @@ from opperf.machine.gpus import (
 )
 from opperf.metrics import BUILT_IN, instruments_of
 from opperf.model import (
-    DEFAULTS,
+    EAGER,
     Case,
     NoteCode,
     ObjectTarget,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 DEFAULT_CONDITIONS = Conditions(LOCAL_METER)
 
-EAGER = DEFAULTS["mode"]
 
 BASELINE_DTYPE = "float32"
 """Dtype that every operator's rule is made for; a refusal in another one is checked against it."""
@@ -163,7 +162,7 @@ class _Measuring:
                 instrument.measure(again)
                 visit.replace(instrument.metrics, again)
 
-        gpu = find_gpu(self._framework.uuid(self._case.settings.device))
+        gpu = find_gpu(self._framework.queues.uuid(self._case.settings.device))
         with watch(gpu) as readings:
             self._each(take, last=False)
         if gpu is not None and rest_until_cool(gpu, readings):
@@ -248,7 +247,9 @@ def _sample_in_turn(
     steps = [SampledPasses(visit).steps(FORWARD, BACKWARD, TOTAL) for visit in visits]
     turns: list[Callable[[], AbstractContextManager[object]]]
     turns = [partial(framework.scope, visit.case) for visit in visits]
-    ways = [(visit.case.settings, framework.array_type(visit.case.target)) for visit in visits]
+    ways = [
+        (visit.case.settings, framework.arrays.array_type(visit.case.target)) for visit in visits
+    ]
     with ExitStack() as stack:
         if all(way == ways[0] for way in ways):
             # Entering a scope may take longer than a turn.
@@ -319,7 +320,7 @@ def _without_numbers(case: Case, status: Status, reason: str) -> Record:
 def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Record:
     """Returns the record of a refused call: skipped if this build or device lacks the kernel, or if
     the same call runs in float32, so that the dtype is the cause; else failed."""
-    if framework.unavailable.search(reason):
+    if framework.build.unavailable.search(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
     if dtype != BASELINE_DTYPE and _runs(with_dtype(case, BASELINE_DTYPE), framework, bound):

@@ -252,12 +252,14 @@ class PristineMeter(MemoryMeter):
         self._bound = bound
 
     def begin(self, case: Case, framework: Framework) -> None:
-        if framework.keeps_workspace(case.settings.device) and not self._obstacle(case, framework):
+        if framework.memory.keeps_workspace(case.settings.device) and not self._obstacle(
+            case, framework
+        ):
             pristine_server(framework.name).begin(case)
 
     def peaks(self, prepared: PreparedCase) -> Peaks:
         case, framework = prepared.case, prepared.framework
-        if not framework.keeps_workspace(case.settings.device):
+        if not framework.memory.keeps_workspace(case.settings.device):
             return peaks(prepared)
         obstacle = self._obstacle(case, framework)
         found = None if obstacle else pristine_server(framework.name).peaks(case)
@@ -280,6 +282,6 @@ class PristineMeter(MemoryMeter):
             return "its other ranks are processes beside this one"
         if compiles(case, framework):
             return "another one would compile it a second time"
-        if not framework.supports_fork(case.settings.device):
+        if not framework.processes.supports_fork(case.settings.device):
             return f"{case.settings.device} cannot be used in a fork"
         return ""

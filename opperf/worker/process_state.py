@@ -1,6 +1,6 @@
 """The state of a worker's process between cases: what a case leaves changed, so that later ones
 would be measured under other conditions, is restored; what cannot be costs the process. The table
-is `PARTS`; a framework adds its own (`Processes.process_parts`).
+is `PARTS`; a framework adds its own (`Processes.parts`).
 
 Random numbers are no part of it: each case begins with others (`seed_afresh`). What a user's layer
 keeps is restored beside this (`object_state.py`)."""
@@ -191,14 +191,10 @@ PARTS = (
     ProcessPart("the umask changed", _umask, os.umask),
     # Before the files, whose number a limit bounds.
     ProcessPart(
-        "limits of resources changed",
-        lambda: list(map(resource.getrlimit, LIMITS)),
-        _set_limits,
+        "limits of resources changed", lambda: list(map(resource.getrlimit, LIMITS)), _set_limits
     ),
     ProcessPart(
-        "handlers of signals changed",
-        lambda: list(map(signal.getsignal, SIGNALS)),
-        _set_handlers,
+        "handlers of signals changed", lambda: list(map(signal.getsignal, SIGNALS)), _set_handlers
     ),
     ProcessPart(
         "signals blocked",
@@ -229,9 +225,7 @@ PARTS = (
         "threads running", threading.active_count, is_changed=operator.lt, compiler_adds=True
     ),
     ProcessPart(
-        "Python's streams changed",
-        lambda: (sys.stdin, sys.stdout, sys.stderr),
-        _set_python_streams,
+        "Python's streams changed", lambda: (sys.stdin, sys.stdout, sys.stderr), _set_python_streams
     ),
     ProcessPart("a tracer set", lambda: (sys.gettrace(), sys.getprofile()), _set_tracers),
     ProcessPart(
@@ -275,7 +269,11 @@ PARTS = (
 
 def parts_of(framework: Framework) -> tuple[ProcessPart, ...]:
     """Returns the parts of a process of a framework, in the order in which they are read."""
-    return (*PARTS, _environment_part(framework.own_variables), *framework.process_parts)
+    return (
+        *PARTS,
+        _environment_part(framework.processes.own_variables),
+        *framework.processes.parts,
+    )
 
 
 class Left(NamedTuple):

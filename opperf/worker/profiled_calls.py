@@ -112,13 +112,13 @@ class ProfiledCase:
         """Returns the steps before each call of a pass, and the call. Raises `NoGradientError`."""
         settings = visit.case.settings
         before = [visit.inputs.restore] if visit.inputs.restore is not None else []
-        call: Step = self._framework.repeated(visit.prepared.call)
+        call: Step = self._framework.modes.repeated(visit.prepared.call)
         if name == "backward":
             visit.restore()
             gradient = visit.prepared.make_gradient()
             before, call = [*before, gradient.record], gradient.backward
         if settings.cache == "cold":
-            flush = self._framework.cache_flush(settings.device)
+            flush = self._framework.queues.cache_flush(settings.device)
             if flush is None and settings.device.startswith("cpu"):
                 flush = Flush()
             before += [flush] if flush is not None else []
@@ -169,7 +169,7 @@ def run(framework: Framework, batch: Batch, lines: BinaryIO) -> None:
     def write(line: Line) -> None:
         lines.write(msgspec.json.encode(line) + b"\n")
 
-    spans = Spans(framework.ranges(), batch.control)
+    spans = Spans(framework.profilers.ranges(), batch.control)
     for number in range(batch.empty_spans):
         with spans.span(f"{RANGE} {number}"):
             pass
@@ -191,7 +191,7 @@ def main() -> None:
     name, settings, path = sys.argv[1:]
     batch = msgspec.json.decode(Path(path).read_bytes(), type=Batch)
     framework = load_framework(name, msgspec.json.decode(settings, type=Settings))
-    if batch.needs_ranges and framework.ranges() is None:
+    if batch.needs_ranges and framework.profilers.ranges() is None:
         sys.exit(
             f"{name} has no NVTX ranges, by which ncu finds the calls; install the package nvtx in "
             "its environment: pip install nvtx"

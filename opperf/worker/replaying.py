@@ -54,7 +54,7 @@ class RankedReplay:
             group = Group(0, target.ranks, port)
             sequence = read_sequence(framework, target)
             self._check_ready()
-            self._replay = framework.replay(case, sequence, group)
+            self._replay = framework.recordings.replay(case, sequence, group)
         except BaseException:
             self._finalize()
             raise
@@ -113,7 +113,7 @@ def main() -> None:
     case = asked.case
     assert isinstance(case.target, TraceTarget)
     if case.settings.threads is not None:
-        framework.set_threads(case.settings.threads)
+        framework.processes.set_threads(case.settings.threads)
     with case_scope(case, framework):
         try:
             sequence = read_sequence(framework, case.target)
@@ -122,7 +122,7 @@ def main() -> None:
             return
         channel.send(Answer.of(None))
         group = Group(case.target.rank or 0, case.target.ranks, asked.port)
-        replay: Replayed = framework.replay(case, sequence, group)
+        replay: Replayed = framework.recordings.replay(case, sequence, group)
         for _ in channel.lines():
             replay()
 

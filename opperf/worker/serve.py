@@ -139,7 +139,7 @@ UNUSABLE = 1
 def end_without(framework: Framework, device: str) -> None:
     """Ends this process if it can no longer use the device. After a fault of a kernel, as an index
     out of range, CUDA fails each later call of the process; a new process can use the device."""
-    if not framework.is_asynchronous(device):
+    if not framework.queues.is_asynchronous(device):
         return
     # The first wait may raise what the failed case left in the queue, which the second does not.
     with contextlib.suppress(Exception):
@@ -160,8 +160,8 @@ def list_models(framework: Framework, suite: str, folder: str) -> tuple[SuiteMod
 
 def numerics(framework: Framework) -> dict[str, str]:
     """Returns the settings of this process that decide how precisely it computes."""
-    threads = framework.threads() or os.environ.get(THREAD_VARIABLES[0])
-    return {"threads": str(threads or "its choice"), **framework.numerics()}
+    threads = framework.processes.threads() or os.environ.get(THREAD_VARIABLES[0])
+    return {"threads": str(threads or "its choice"), **framework.processes.numerics()}
 
 
 ANSWERS: dict[type, Callable[..., object]] = {
@@ -199,11 +199,11 @@ def load_framework(name: str, settings: Settings) -> Framework:
     configure_heap(name)
     framework = load(name)
     if settings.threads is not None:
-        framework.set_threads(settings.threads)
+        framework.processes.set_threads(settings.threads)
     for module in settings.imports:
         IMPORTS[module] = import_operators(module, framework)
     for option, text in settings.options.items():
-        framework.option(option, text)()
+        framework.processes.option(option, text)()
     return framework
 
 
@@ -230,7 +230,7 @@ class Server:
         try:
             framework = load_framework(framework_name, self._settings)
             self._begin_process(framework)
-            if forks is not None and all(map(framework.supports_fork, forks.devices)):
+            if forks is not None and all(map(framework.processes.supports_fork, forks.devices)):
                 prepare_forks(framework, self._settings, forks.rehearsed)
             where = environment(framework, configure_heap(framework.name))
             ready = Answer.of(where)
@@ -242,7 +242,7 @@ class Server:
 
     def _begin_process(self, framework: Framework) -> None:
         # Only a CPU can be used in a fork.
-        if self._measures_memory and framework.keeps_workspace(CPU):
+        if self._measures_memory and framework.memory.keeps_workspace(CPU):
             start_pristine_server(framework)
 
     @contextlib.contextmanager
@@ -308,7 +308,7 @@ class Server:
     def _fork(self, framework: Framework, request: protocol.ForkRequest) -> Answer:
         """Has a fork answer requests if the devices support it, and returns the answer that comes
         after its last one. If it crashes, this process ends in the same way."""
-        if not all(map(framework.supports_fork, request.devices)):
+        if not all(map(framework.processes.supports_fork, request.devices)):
             return Answer.of(False)
         prepare_forks(framework, self._settings, request.rehearsed)
 
@@ -333,7 +333,7 @@ def import_operators(name: str, framework: Framework) -> Role:
     the errors of `import_module`, and `UsageError` if it registers no rule either."""
     families = rules_module(framework.rules).FAMILIES
     before, rules_before = framework.operators(), families.count
-    with framework.importing():
+    with framework.naming.importing():
         import_module(name)
     if framework.operators() != before:
         return Role.MEASURED
@@ -352,7 +352,7 @@ def prepare_forks(framework: Framework, settings: Settings, rehearsed: bool) -> 
     for waits in (False, True):
         overhead_ns(waits)
     find_profilers(framework)
-    framework.prepare_forks(rehearsed)
+    framework.processes.prepare_forks(rehearsed)
     framework.operators()
     summarise([1.0], "ns")
     for instrument in instruments_of(settings):

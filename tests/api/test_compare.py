@@ -19,7 +19,7 @@ def files(tmp_path_factory):
     shapes = [(4, 4), (8, 8)]
     for name, chosen in (("base", shapes), ("new", shapes[:1])):
         inputs = [{"x": shape} for shape in chosen]
-        function = numpy.function(numpy.callable_target("np.negative"))
+        function = numpy.function(numpy.naming.callable_target("np.negative"))
         measure_calls(numpy, function, inputs, settings, False, folder / f"{name}.jsonl")
     return folder / "base.jsonl", folder / "new.jsonl"
 

@@ -55,11 +55,7 @@ def test_ratios_are_of_the_same_cases():
 def test_the_most_frequent_reasons_come_first():
     records = [record(name, status=Status.SKIPPED, reason="no kernel") for name in "ab"]
     records += [record("c", status=Status.FAILED, reason="refused"), *map(record, "defg")]
-    assert list(statuses(records)) == [
-        "4 ok, 2 skipped, 1 failed",
-        "  2 no kernel",
-        "  1 refused",
-    ]
+    assert list(statuses(records)) == ["4 ok, 2 skipped, 1 failed", "  2 no kernel", "  1 refused"]
 
 
 def test_launches_are_counted_by_time():

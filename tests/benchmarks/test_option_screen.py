@@ -15,16 +15,7 @@ from benchmarks.inputs.option_scan.screen import (
 )
 from benchmarks.inputs.option_scan.variants import Variant
 from opperf.instruments.profilers.summary import summarise
-from opperf.model import (
-    Case,
-    Kind,
-    Operator,
-    OperatorTarget,
-    Parameter,
-    Record,
-    Status,
-    TensorSpec,
-)
+from opperf.model import Case, Kind, Operator, OperatorTarget, Parameter, Record, Status, TensorSpec
 from opperf.worker.protocol import Trial
 
 OPERATOR = Operator("fake", "nd", "shift", parameters=(Parameter("data", Kind.TENSOR, True),))

@@ -71,12 +71,7 @@ def test_excluded_parameters_and_other_kinds():
 
 @pytest.mark.parametrize(
     ("shape", "axis", "expected"),
-    [
-        ((8, 6), -1, [0]),
-        ((8, 6, 4), 0, [1, 2]),
-        ((8, 6, 4, 2), -1, [0, 2]),
-        ((8,), 0, []),
-    ],
+    [((8, 6), -1, [0]), ((8, 6, 4), 0, [1, 2]), ((8, 6, 4, 2), -1, [0, 2]), ((8,), 0, [])],
 )
 def test_first_middle_and_last_axes(shape, axis, expected):
     parameter = Parameter("axis", Kind.INT, False, "-1")

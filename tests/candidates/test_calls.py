@@ -43,10 +43,7 @@ def call(x):
 out = jax.block_until_ready(jax.jit(call)(x))
 """
 
-MADE = (
-    "rng = np.random.default_rng([seed, 7, 11])",
-    "self = torch.from_numpy(rng.random((2, 3)))",
-)
+MADE = ("rng = np.random.default_rng([seed, 7, 11])", "self = torch.from_numpy(rng.random((2, 3)))")
 
 
 @pytest.mark.parametrize(

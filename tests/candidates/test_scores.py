@@ -27,36 +27,47 @@ def verdict(*ratios: float | None) -> Verdict:
 VERDICTS: Sequence[Verdict] = (verdict(4.0), verdict(1.0), verdict(0.25), verdict(None))
 
 
-@pytest.mark.parametrize(("p", "share"), [(0.0, 0.75), (0.2, 0.75), (1.0, 0.25), (4.0, 0.0)])
+@pytest.mark.parametrize(("p", "share"), [(0.0, 0.8), (1.0, 0.4), (1.5, 0.4), (2.0, 0.2)])
 def test_fast_p_is_of_all_and_a_tie_is_not_faster(p: float, share: float) -> None:
-    assert scores.fast_p(VERDICTS, p) == share
+    found = scores.scores([*VERDICTS, verdict(2.0)])
+    assert found[f"fast_{p:g}"] == pytest.approx(share)
+
+
+def test_problems_without_a_candidate_fail_for_fast_p_alone() -> None:
+    found, of_all = scores.scores(VERDICTS), scores.scores(VERDICTS, unsolved=4)
+    assert (of_all["fast_0"], of_all["fast_1"]) == (3 / 8, 1 / 8)
+    assert {name for name in found if found[name] != of_all[name]} == {
+        *("fast_0", "fast_1", "fast_1.5", "fast_2")
+    }
 
 
 def test_means_leave_out_failures_or_count_them_as_one() -> None:
-    assert scores.geometric_mean_of_correct(VERDICTS) == pytest.approx(1.0)
-    assert scores.geometric_mean_of_correct([verdict(8.0), verdict(None)]) == pytest.approx(8.0)
+    correct, with_failures = "geometric mean of correct", "geometric mean, failures as 1"
+    assert scores.scores(VERDICTS)[correct] == pytest.approx(1.0)
+    assert scores.scores([verdict(8.0), verdict(None)])[correct] == pytest.approx(8.0)
     # A trial that fails makes a verdict that fails, whose other trials count for BackendBench only.
-    some = [verdict(4.0, None), verdict(16.0)]
-    assert scores.geometric_mean_of_correct(some) == pytest.approx(16.0)
-    assert scores.geometric_mean_of_all(some) == pytest.approx((2.0 * 16.0) ** 0.5)
-    assert scores.geometric_mean_of_correct([verdict(None)]) == 0.0
+    found = scores.scores([verdict(4.0, None), verdict(16.0)])
+    assert found[correct] == pytest.approx(16.0)
+    assert found[with_failures] == pytest.approx((2.0 * 16.0) ** 0.5)
+    assert scores.scores([verdict(None)])[correct] == 0.0
 
 
 def test_shares_of_backendbench() -> None:
-    some = [verdict(4.0, None), verdict(16.0), verdict(1.0, 1.0)]
-    assert scores.pass_rate(some) == pytest.approx((0.5 + 1 + 1) / 3)
-    assert scores.perf_at_p(some, 1.0) == pytest.approx(1 / 3)
+    found = scores.scores([verdict(4.0, None), verdict(16.0), verdict(1.0, 1.0)])
+    assert found["pass rate"] == pytest.approx((0.5 + 1 + 1) / 3)
+    assert found["perf@1"] == pytest.approx(1 / 3)
 
 
 def test_one_failure_is_zero_for_flashinfer_bench() -> None:
-    some = [verdict(4.0, None), verdict(2.0, 0.5)]
-    assert scores.mean_speedup(some) == pytest.approx((0 + 1.25) / 2)
-    assert scores.win_at_p(some, 1.0) == pytest.approx((0 + 0.5) / 2)
+    found = scores.scores([verdict(4.0, None), verdict(2.0, 0.5)])
+    assert found["mean speed-up, 0 on failure"] == pytest.approx((0 + 1.25) / 2)
+    assert found["win@1"] == pytest.approx((0 + 0.5) / 2)
 
 
-def test_a_ratio_is_to_a_baseline_that_was_timed() -> None:
-    assert scores.speedup(trial(2.0)) == 2.0
-    assert scores.speedup(trial(2.0), baseline="torch") is None
+def test_the_best_is_the_fastest_on_average_of_those_without_a_failure() -> None:
+    some = [verdict(None, None), verdict(9.0, None), verdict(0.5, 2.0), verdict(1.0, 1.0)]
+    assert scores.best(some) is some[2] and scores.best(some[:2]) is some[1]
+    assert scores.best(some[:1]) is some[0]
 
 
 def test_nothing_judged_has_no_score_above_zero() -> None:

@@ -258,8 +258,9 @@ def peaked(tmp_path, monkeypatch, busy):
     monkeypatch.setattr(module, "this_machine", lambda variables: busy)
     asked = []
 
-    def measure(frameworks, usable, say):
+    def measure(frameworks, usable, say, earlier):
         asked.append(frameworks)
+        assert earlier == kept(usable).peaks
         return (PEAKS, ON_GPU)
 
     monkeypatch.setattr("opperf.execution.device_peaks.measure_peaks", measure)

@@ -267,7 +267,7 @@ def test_show_of_a_group_names_the_command_that_lists_it(opperf, name, option):
 
 def test_functions_are_suggested(opperf, monkeypatch):
     paths = ("nd.added", "np.added")
-    monkeypatch.setattr(opperf.worker.fake, "function_paths", lambda: paths)
+    monkeypatch.setattr(opperf.worker.fake.naming, "function_paths", lambda: paths)
     with pytest.raises(UnknownOperatorError, match=r"did you mean nd\.added, np\.added\?"):
         opperf(list_operators, "added")
 

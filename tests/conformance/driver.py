@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy)
-from opperf.errors import NoGradientError, UnsupportedError
+from opperf.errors import FailedRuleError, NoGradientError, UnsupportedError
 from opperf.frameworks import Framework, load
 from opperf.frameworks.base import ReadableGradient
 from opperf.frameworks.numpy_arrays import array_contents
@@ -24,8 +24,8 @@ from opperf.instruments.prepared import PreparedCase
 from opperf.instruments.profilers import find_profilers
 from opperf.instruments.restoring import FreshInputs
 from opperf.model import Case, Settings
+from opperf.rules.deviations import is_unwritten, may_lack_numbers
 from opperf.rules.engine import rules_module
-from opperf.rules.not_finite import is_unwritten, may_lack_numbers
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.conformance.exceptions import Found
@@ -40,6 +40,7 @@ from tests.conformance.judging import (
     judge_integers,
     judge_outputs,
 )
+from tests.conformance.weak import judge_arguments, judge_contents, judge_together
 
 ON_REQUEST = {"torch": ("onednn", "quantized")}
 """Namespaces by framework that a run without names leaves out, and that are checked too."""
@@ -50,20 +51,24 @@ def planned(
     name: str, size: str, patterns: tuple[str, ...] = (), dtype: str = "float32"
 ) -> tuple[Case, ...]:
     """Returns the cases of a framework's operators, as a run plans them: by default of all of them,
-    and those of `ON_REQUEST`.
-    Raises `UnknownOperatorError` for a pattern that matches none."""
+    and those of `ON_REQUEST`; with the places and the tags of their rows.
+    Raises `UnknownOperatorError` for a pattern that matches none, and `FailedRuleError` for rules
+    that fail, with file and line."""
     framework = load(name)
+    # A framework without the default dtype has its first one.
+    dtype = dtype if dtype in framework.dtypes else framework.dtypes[0]
     settings = Settings(profiler=next(iter(find_profilers(framework))), dtype=dtype)
     if framework.name == "jax":
         # Thousands of programs, none of which a user runs.
         settings = msgspec.structs.replace(settings, compile_cache="cold")
-    selected = [Selection(patterns, size=size, settings=settings)]
+    selected = [Selection(patterns, size=size, settings=settings, rules=True)]
     if not patterns and name in ON_REQUEST:
-        selected.append(Selection(namespaces=ON_REQUEST[name], size=size, settings=settings))
+        selected.append(msgspec.structs.replace(selected[0], namespaces=ON_REQUEST[name]))
     plans = [plan(framework, one) for one in selected]
     # In a run these are operators without inputs; here they are faults of the rules.
     failed = {label: one.excluded[label] for one in plans for label in one.faults}
-    assert not failed, "\n".join(f"{label}: {reason}" for label, reason in failed.items())
+    if failed:
+        raise FailedRuleError("\n".join(f"{label}: {why}" for label, why in failed.items()))
     return tuple(case for one in plans for case in one.cases)
 
 
@@ -114,12 +119,12 @@ def cheaply(framework: Framework) -> Iterator[None]:
         with compiled_quickly():
             yield
     elif framework.name == "torch":
-        before = framework.threads()
-        framework.set_threads(1)
+        before = framework.processes.threads()
+        framework.processes.set_threads(1)
         try:
             yield
         finally:
-            framework.set_threads(before or 1)
+            framework.processes.set_threads(before or 1)
     else:
         yield
 
@@ -145,16 +150,36 @@ def judge(case: Case, framework: Framework) -> Judged:
         reason = framework.refusal(error)
         if reason is None:
             reason = f"{type(error).__name__}: {error}"
-        elif framework.unavailable.search(reason):
+        elif framework.build.unavailable.search(reason):
             return Judged(case, (), ran=False)
         return Judged(case, (Finding(DOES_NOT_RUN, "", reason.splitlines()[0]),))
 
 
 def found_in(judged: Iterable[Judged]) -> Iterator[Found]:
-    """Yields the findings of cases, with what exceptions are found by."""
+    """Yields the findings of cases."""
     for one in judged:
         for finding in one.findings:
-            yield Found(one.case.label, one.case.why, finding)
+            yield Found(one.case, finding)
+
+
+ROWS_OF = "default"
+"""The size whose extents lines of why have."""
+
+
+def weak_rows(name: str, patterns: tuple[str, ...] = ()) -> Iterator[Found]:
+    """Yields what is weak about a framework's rows, by themselves and beside others,
+    without running them."""
+    framework = load(name)
+    of_operator: dict[str, list[Case]] = {}
+    for case in planned(name, ROWS_OF, patterns):
+        of_operator.setdefault(case.label, []).append(case)
+        for finding in judge_arguments(case):
+            yield Found(case, finding)
+    for cases in of_operator.values():
+        signature = framework.signature(cases[0].target)
+        operator = framework.naming.wrapped_operator(cases[0].target, signature)
+        for case, finding in judge_together(cases, operator):
+            yield Found(case, finding)
 
 
 def _findings(case: Case, framework: Framework) -> Iterator[Finding]:
@@ -165,13 +190,14 @@ def _findings(case: Case, framework: Framework) -> Iterator[Finding]:
         one._replace(numbers=one.numbers.copy()) for one in read(framework, prepared.arguments)
     ]
     yield from judge_integers(inputs, position_limits(case))
+    yield from judge_contents(case, inputs)
     if framework.name == "jax" and "backward" in case.passes and prepared.differentiated:
         found = _of_one_program(prepared)
         if found is not None:
             yield from found
             return
     fresh = FreshInputs(prepared)
-    framework.seed(case.settings.seed)
+    framework.processes.seed(case.settings.seed)
     returned = prepared.call()
     framework.synchronize(case.settings.device)
     outputs = list(read(framework, {OUTPUT: returned}))
@@ -224,7 +250,7 @@ def gradients(prepared: PreparedCase, fresh: FreshInputs) -> Iterator[Values]:
         yield from read(framework, {f"gradient of {name}": one})
 
 
-MOST_ZEROS = 2**32
+MOST_ZEROS = 2**28
 """Bytes of a sparse tensor with its zeros, from which it is not read: the small size has it too."""
 
 
@@ -232,7 +258,7 @@ def read(framework: Framework, values: dict[str, Any]) -> Iterator[Values]:
     """Yields the tensors among named values, whose numbers may lie where the values have theirs."""
     for name, value in values.items():
         for place, one in leaves(name, value):
-            held = framework.contents(one) or array_contents(one)
+            held = framework.arrays.contents(one) or array_contents(one)
             if held is not None and not (held.layout != "dense" and held.bytes > MOST_ZEROS):
                 yield Values(place, held.numbers(1))
 

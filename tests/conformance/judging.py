@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -17,12 +16,16 @@ ZERO_GRADIENT = "zero gradient"
 WITHOUT_IMAGINARY_PART = "without imaginary part"
 INTEGERS = "meaningless integers"
 SHARED_WHY = "shared why"
+CONSTANT_INPUT = "constant input"
+SORTED_INPUT = "sorted input"
+NOT_CAUSAL = "mask that is not causal"
+EQUAL_EXTENTS = "contraction of equal extents"
+OTHER_NUMBERS = "other numbers than why says"
+SAME_CALL = "same call"
+RESIZED = "contiguous resize"
 
-KINDS = (
-    *(DOES_NOT_RUN, NOT_FINITE, CONSTANT, EMPTY, MASK, ZERO_GRADIENT),
-    *(WITHOUT_IMAGINARY_PART, INTEGERS, SHARED_WHY),
-)
-"""Kinds of findings."""
+OF_ROWS = frozenset({SHARED_WHY, EQUAL_EXTENTS, OTHER_NUMBERS, SAME_CALL, RESIZED})
+"""Kinds that are found without a run."""
 
 POSITIONS = ("index", "indices", "label", "segment", "target", "token")
 """Beginnings of the words in the names of arguments that hold positions."""
@@ -126,9 +129,13 @@ def holds_positions(name: str) -> bool:
     return any(word.startswith(POSITIONS) for word in words) and not {*words} & {*POINTERS}
 
 
-def shared_whys(whys: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Finding]]:
-    """Yields the operators of which several cases have one reason, from pairs of operator and
-    reason of all cases."""
-    for (label, why), count in Counter(whys).items():
-        if count > 1:
-            yield label, Finding(SHARED_WHY, "", f"{count} times {why!r}")
+def shared_whys(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, Finding]]:
+    """Yields the operators of which several cases have one reason, from the operator, the reason
+    and the file and line of all cases."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for label, why, line in rows:
+        lines.setdefault((label, why), []).append(line)
+    for (label, why), found in lines.items():
+        if len(found) > 1:
+            text = f"{len(found)} times {why!r}: {', '.join(dict.fromkeys(found))}"
+            yield label, Finding(SHARED_WHY, "", text)

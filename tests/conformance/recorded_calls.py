@@ -98,7 +98,7 @@ EXCEPTIONS = {
     "mxnet": {
         "_cvimdecode": "the bytes are those of a picture, which no other argument tells",
         "_scatter_set_nd": "it writes to its first argument, which recorded calls name as such",
-    },
+    }
 }
 """Operators by framework whose recorded calls need not run, each with the reason."""
 
@@ -115,7 +115,7 @@ def compared(case: Case, framework: Framework) -> Iterator[Found]:
     known = _refusals(own, framework) if found else []
     for one in found:
         if one not in known:
-            yield Found(case.label, case.why, one)
+            yield Found(case, one)
 
 
 def _refusals(case: Case, framework: Framework) -> list[Finding]:
@@ -132,7 +132,7 @@ def compare_from(wanted: Wanted, first: int, to: Connection) -> None:
     cases = [case for case in planned(*wanted) if is_recordable(case)]
     with cheaply(framework):
         for place, case in enumerate(cases[first:], first):
-            begun = Begun(place, len(cases), case.label, case.id, case.why)
+            begun = Begun(place, len(cases), case)
             to.send(begun)
             to.send(Judgement(begun, tuple(compared(case, framework))))
 
@@ -147,7 +147,7 @@ def comparisons(name: str, operators: Sequence[str] = ()) -> Iterator[Judgement]
 
 def faults_of(name: str, one: Judgement) -> list[Found]:
     """Returns what is wrong with a case, without the exceptions."""
-    return [] if one.case.label in EXCEPTIONS.get(name, {}) else list(one.found)
+    return [] if one.begun.case.label in EXCEPTIONS.get(name, {}) else list(one.found)
 
 
 def main() -> int:
@@ -159,8 +159,8 @@ def main() -> int:
         cases += 1
         for each in faults_of(name, one):
             kinds[each.finding.kind] += 1
-            labels.add(one.case.label)
-            print(f"{one.case.label}: {each.finding} ({one.case.why})", flush=True)
+            labels.add(each.case.label)
+            print(f"{each.case.label}: {each}", flush=True)
     print(f"{cases} cases, {len(labels)} operators with faults: {dict(kinds) or 'none'}")
     return int(bool(labels))
 

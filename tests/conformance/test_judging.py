@@ -112,5 +112,5 @@ def test_arguments_of_positions_are_known_by_name(name, holds):
 
 
 def test_a_reason_that_several_cases_of_an_operator_have_is_found():
-    whys = [("a", "x"), ("a", "y"), ("b", "x"), ("a", "x")]
-    assert list(shared_whys(whys)) == [("a", Finding(SHARED_WHY, "", "2 times 'x'"))]
+    rows = [("a", "x", "f:1"), ("a", "y", "f:2"), ("b", "x", "f:3"), ("a", "x", "f:4")]
+    assert list(shared_whys(rows)) == [("a", Finding(SHARED_WHY, "", "2 times 'x': f:1, f:4"))]

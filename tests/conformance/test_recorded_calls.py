@@ -16,7 +16,7 @@ def test_recorded_calls_are_as_valid_as_those_of_rules(name):
     if not is_available(name):
         pytest.skip(f"{name} is not installed")
     found = list(comparisons(name))
-    faults = [f"{one.label}: {one.finding}" for each in found for one in faults_of(name, each)]
+    faults = [f"{one.case.label}: {one.finding}" for each in found for one in faults_of(name, each)]
     assert not faults, "\n".join(faults)
     assert len(found) >= LEAST[name]
 

@@ -8,7 +8,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
+from opperf.errors import OpperfError
 from opperf.frameworks import load
+from opperf.model import Case
 from tests.conformance.driver import cheaply, found_in, judge, planned
 from tests.conformance.exceptions import Found
 from tests.conformance.judging import DOES_NOT_RUN, Finding
@@ -30,15 +32,13 @@ class Begun(NamedTuple):
     """Among the planned cases, from 0."""
     count: int
     """Of the planned cases."""
-    label: str
-    id: str
-    why: str
+    case: Case
 
 
 class Judgement(NamedTuple):
     """What was found of a case."""
 
-    case: Begun
+    begun: Begun
     found: tuple[Found, ...]
 
 
@@ -48,7 +48,7 @@ Work = Callable[[Wanted, int, Connection], None]
 
 def judgements(wanted: Wanted, work: Work | None = None) -> Iterator[Begun | Judgement]:
     """Yields each case as it begins and what was found of it; of a case that ends the process, that
-    it does not run."""
+    it does not run. Raises what planning raises."""
     context = get_context("spawn")
     first, count = 0, None
     while count is None or first < count:
@@ -59,7 +59,10 @@ def judgements(wanted: Wanted, work: Work | None = None) -> Iterator[Begun | Jud
         running = None
         try:
             while True:
-                said: Begun | Judgement = receiving.recv()
+                said: Begun | Judgement | OpperfError = receiving.recv()
+                if isinstance(said, OpperfError):
+                    worker.join()
+                    raise said
                 yield said
                 running = said if isinstance(said, Begun) else None
         except EOFError:
@@ -69,17 +72,21 @@ def judgements(wanted: Wanted, work: Work | None = None) -> Iterator[Begun | Jud
                 raise RuntimeError(f"the worker ended with {worker.exitcode} between cases")
             return
         finding = Finding(DOES_NOT_RUN, "", f"the process ended: {ending(worker.exitcode)}")
-        yield Judgement(running, (Found(running.label, running.why, finding),))
+        yield Judgement(running, (Found(running.case, finding),))
         first, count = running.place + 1, running.count
 
 
 def judge_from(wanted: Wanted, first: int, to: Connection) -> None:
-    """Judges the cases from a place on, and sends each before and after."""
-    framework = load(wanted.framework)
-    cases = planned(*wanted)
+    """Judges the cases from a place on, and sends each before and after; or why there are none."""
+    try:
+        framework = load(wanted.framework)
+        cases = planned(*wanted)
+    except OpperfError as error:
+        to.send(error)
+        return
     with cheaply(framework):
         for place, case in enumerate(cases[first:], first):
-            begun = Begun(place, len(cases), case.label, case.id, case.why)
+            begun = Begun(place, len(cases), case)
             to.send(begun)
             to.send(Judgement(begun, tuple(found_in([judge(case, framework)]))))
 

@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from opperf.environments import builders
-from opperf.environments.builders import (
-    CHOICE,
-    find_builder,
-    has_no_network,
-    pip_reason,
-    uv_reason,
-)
+from opperf.environments.builders import CHOICE, find_builder, has_no_network, pip_reason, uv_reason
 from opperf.errors import UsageError
 
 PIP_UNREACHED = """\

@@ -62,10 +62,7 @@ def test_several_environments_are_an_axis_with_a_lock_beside_the_results(opperf,
         ("scales==2.0",),
     ]
     lock = json.loads((here / "a.lock.json").read_text())
-    assert lock["environments"][1] == {
-        "requirements": "scales==2.0",
-        "packages": ["scales==2.0"],
-    }
+    assert lock["environments"][1] == {"requirements": "scales==2.0", "packages": ["scales==2.0"]}
 
 
 def test_an_only_environment_has_no_label_and_may_be_locked(opperf, here):

@@ -4,7 +4,7 @@ real measurement by NumPy."""
 import pytest
 
 from opperf.execution import device_peaks as module
-from opperf.execution.device_peaks import Measured, best_product, measure_peaks, merge
+from opperf.execution.device_peaks import best_product, measure_peaks, merge
 from opperf.frameworks import is_available
 from opperf.model import BandwidthPeak, DispatchPeak, Peaks, ProductPeak
 from opperf.worker.client import Worker
@@ -41,25 +41,35 @@ def product(dtype, threads, rate, by="a"):
     return ProductPeak(dtype=dtype, threads=threads, rate=rate, by=by)
 
 
-def moved(kernel, rate):
-    return BandwidthPeak(level="memory", kernel=kernel, threads=0, bytes=0, rate=rate)
+def moved(kernel, rate, by="a"):
+    return BandwidthPeak(level="memory", kernel=kernel, threads=0, bytes=0, rate=rate, by=by)
+
+
+def reached(device, bandwidths=(), products=(), dispatches=(), measured="now"):
+    return Peaks(
+        device=device,
+        measured=measured,
+        bandwidths=tuple(bandwidths),
+        products=tuple(products),
+        dispatches=tuple(dispatches),
+    )
 
 
 def test_of_several_frameworks_the_best_counts_and_each_has_its_dispatch():
     calls = [DispatchPeak(framework=name, ns=ns) for name, ns in (("a", 3.0), ("b", 2.0))]
-    one = Measured(
+    one = reached(
         "gpu(0)",
         [moved("copy", 2.0), moved("read", 1.0)],
         [product("int8", 2, 9.0), product("float32", 2, 5.0)],
         calls[:1],
     )
-    other = Measured(
+    other = reached(
         "gpu(0)",
         [moved("copy", 1.0)],
         [product("float32", 2, 6.0, "b"), product("float32", 1, 4.0, "b")],
         calls[1:],
     )
-    assert merge("gpu(0)", "now", [one, other], print) == Peaks(
+    assert merge([one, other], print) == Peaks(
         device="gpu(0)",
         measured="now",
         bandwidths=(moved("copy", 2.0), moved("read", 1.0)),
@@ -75,9 +85,46 @@ def test_of_several_frameworks_the_best_counts_and_each_has_its_dispatch():
 def test_products_whose_threads_waited_are_no_peaks():
     made = [product("float32", 1, 10.0), product("float32", 2, 8.9), product("int8", 2, 1.0)]
     said = []
-    found = merge("cpu(0)", "now", [Measured("cpu(0)", products=made)], said.append)
+    found = merge([reached("cpu(0)", products=made)], said.append)
     assert [(one.dtype, one.threads) for one in found.products] == [("float32", 1), ("int8", 2)]
     assert len(said) == 1 and said[0].startswith("float32 with 2 threads is omitted")
+
+
+def test_what_other_frameworks_and_devices_had_before_remains(monkeypatch):
+    monkeypatch.setattr(module, "measure_bandwidths", lambda usable, say: (moved("copy", 5.0, ""),))
+    made = {
+        "cpu(0)": ([], [product("float32", 1, 5.0, "numpy 2.1, 256")], [("numpy", 3.0)]),
+        "gpu(0)": ([moved("copy", 1.0, "numpy 2.1")], [], [("numpy", 9.0)]),
+    }
+
+    def measure(framework, cores, say):
+        for device, (bandwidths, products, calls) in made.items():
+            named = [DispatchPeak(framework=name, ns=ns) for name, ns in calls]
+            yield reached(device, bandwidths, products, named)
+
+    monkeypatch.setattr(module, "measure_framework", measure)
+    calls = [DispatchPeak(framework=name, ns=7.0) for name in ("numpy", "torch")]
+    earlier = [
+        reached(
+            "cpu(0)",
+            # Neither is another framework's: of cores, and of the one that is measured again.
+            [moved("copy", 50.0, "")],
+            [product("float32", 1, 50.0, "numpy 2.0, 512"), product("int8", 1, 4.0, "torch 2, 64")],
+            calls,
+            "before",
+        ),
+        reached("gpu(0)", [moved("copy", 2.0, "torch 2"), moved("read", 9.0, "numpy 2.0")]),
+        reached("gpu(1)", [moved("copy", 3.0, "numpy 2.0")], measured="before"),
+    ]
+    cores, first, second = measure_peaks(["numpy"], frozenset({0}), print, earlier)
+    assert cores.measured != "before" and [one.rate for one in cores.bandwidths] == [5.0]
+    assert [(one.dtype, one.by) for one in cores.products] == [
+        ("float32", "numpy 2.1, 256"),
+        ("int8", "torch 2, 64"),
+    ]
+    assert {one.framework: one.ns for one in cores.dispatches} == {"numpy": 3.0, "torch": 7.0}
+    assert first.bandwidths == (moved("copy", 2.0, "torch 2"),)
+    assert second == earlier[-1]
 
 
 def test_numpy_multiplies_and_adds_and_what_it_lacks_is_said(monkeypatch):
@@ -109,7 +156,7 @@ def test_of_another_device_than_the_cores_the_memory_is_measured_too(monkeypatch
     assert [(one.level, one.kernel, one.threads) for one in found.bandwidths] == [
         ("memory", kernel, 0) for kernel in ("copy", "triad", "read")
     ]
-    assert all(one.rate > 0 for one in found.bandwidths)
+    assert all(one.rate > 0 and one.by.startswith("numpy ") for one in found.bandwidths)
     assert [one.threads for one in found.products] == [0] and len(found.dispatches) == 1
 
 

@@ -210,10 +210,7 @@ def test_the_forecast_of_a_plan(case):
             "about 3 min",
         ),
         # What is no shorter is no advice.
-        (
-            Forecast(9, Seconds(121.0, 121.0, 121.0), 9, 121.0),
-            "9 cases: the run takes about 3 min",
-        ),
+        (Forecast(9, Seconds(121.0, 121.0, 121.0), 9, 121.0), "9 cases: the run takes about 3 min"),
         (
             Forecast(1960, Seconds(870.0, 870.0, 870.0), 608, 97.0),
             "1960 cases: the run takes about 15 min; --quick measures 608 of them, the first "

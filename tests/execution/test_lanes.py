@@ -52,8 +52,7 @@ def room(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("cores", "workers", "number"),
-    [(1, 9, 1), (4, 9, 4), (4, 3, 3), (4, 0, 1), (64, 64, 6)],
+    ("cores", "workers", "number"), [(1, 9, 1), (4, 9, 4), (4, 3, 3), (4, 0, 1), (64, 64, 6)]
 )
 def test_as_many_as_there_are_cores_memory_and_cases(room, cases, cores, workers, number):
     assert lane_count(cases, room(cores, workers)) == number

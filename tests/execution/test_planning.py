@@ -14,7 +14,7 @@ from opperf.execution.case_source import (
 )
 from opperf.execution.planning import plan_cases
 from opperf.model import Case, OperatorTarget, Settings
-from opperf.rules.fuzzing import Fuzz
+from opperf.rules.extents import Fuzz
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.worker.protocol import Trial
@@ -198,10 +198,7 @@ def test_an_id_or_its_beginning_chooses_cases(plan):
 
 def test_a_sweep_is_planned_at_each_of_its_points(plan):
     made = plan(
-        "relu",
-        "negative",
-        sweeps={"n": (8, 16), "m": (3,)},
-        swept_shapes={"data": ("m", "n")},
+        "relu", "negative", sweeps={"n": (8, 16), "m": (3,)}, swept_shapes={"data": ("m", "n")}
     )
     found = [(case.label, case.arguments, case.point) for case in made.cases]
     assert [(label, point) for label, _, point in found] == [

@@ -185,7 +185,9 @@ def scripted_run(fake, make_case, monkeypatch, tmp_path):
 
     def ran(script, sizes=(4,), **settings):
         script = {name: list(times) for name, times in script.items()}
-        monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda _: Scripted(fake, script)})
+        monkeypatch.setattr(
+            fake.profilers, "own", lambda: {"native": lambda _: Scripted(fake, script)}
+        )
         cases = tuple(
             make_case(name, shape=(size,), runs=10, **settings) for name in script for size in sizes
         )

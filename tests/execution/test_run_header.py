@@ -8,12 +8,7 @@ import pytest
 from opperf.errors import OutputError, RunFileError
 from opperf.execution.execute import NoFile, Rounds, execute, execute_to_file, find_pending
 from opperf.execution.progress import Progress
-from opperf.execution.run_header import (
-    make_folder,
-    make_header,
-    read_selection,
-    run_file_path,
-)
+from opperf.execution.run_header import make_folder, make_header, read_selection, run_file_path
 from opperf.model import Record, Run, Settings, Status
 from opperf.results.runfile import RunWriter, read_run
 from opperf.sources.registry import plan

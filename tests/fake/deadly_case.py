@@ -3,6 +3,7 @@
 import os
 import signal
 
+from opperf.model import Case, OperatorTarget
 from tests.conformance.workers import Begun, Judgement
 
 DEADLY = 1
@@ -11,7 +12,7 @@ DEADLY = 1
 
 def begun(place):
     """The case of a place, as it begins."""
-    return Begun(place, 3, f"operator{place}", "id", "why")
+    return Begun(place, 3, Case(OperatorTarget("toy", f"operator{place}"), {}))
 
 
 def work(wanted, first, to):

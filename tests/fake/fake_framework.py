@@ -16,7 +16,7 @@ from math import prod
 from pathlib import Path
 
 from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError, unknown
-from opperf.frameworks import Framework
+from opperf.frameworks import Framework, call_capabilities, capabilities
 from opperf.frameworks.base import Extent
 from opperf.frameworks.timing import PhaseTimes
 from opperf.model import CallableTarget, Kind, MetricKind, Operator, OperatorTarget, Parameter
@@ -246,15 +246,112 @@ OPERATORS = tuple(
 )
 
 
+class FakeNaming(capabilities.Naming):
+    def registered(self):
+        return 2 * len(OPERATORS)
+
+    def callable_target(self, path):
+        if not path.startswith("fake."):
+            raise UnknownOperatorError(f"{path}: no such function")
+        return CallableTarget(framework="fake", path=path)
+
+
+class FakeDeviceMemory(capabilities.DeviceMemory):
+    def available(self, device):
+        return self.framework.free
+
+    @contextmanager
+    def measure(self, device):
+        reading, fake = Reading(), self.framework
+        begin = fake.peak = fake.level
+        yield reading
+        reading.peak_bytes, reading.kept_bytes = fake.peak - begin, fake.level - begin
+
+
+class FakeArrays(call_capabilities.Arrays):
+    def array_type(self, target):
+        return "np" if isinstance(target, CallableTarget) else ""
+
+    def copy_to_device(self, value, spec, device):
+        self.framework.calls.append(("adopt", value))
+        return Array(self.framework, spec.shape, spec.dtype)
+
+    def extents(self, values):
+        listed = values if isinstance(values, list | tuple) else [values]
+        found = [one for one in listed if isinstance(one, Array)]
+        inner = [one for one in listed if isinstance(one, list | tuple)]
+        return [
+            *(Extent(one.nbytes, id(one), id(one) + 1) for one in found),
+            *(extent for one in inner for extent in self.extents(one)),
+        ]
+
+
+class FakeModes(call_capabilities.Modes):
+    def compilation(self, case):
+        return {"graph_breaks": 2, "recompilations": 1}
+
+
+class FakeDifferentiation(call_capabilities.Differentiation):
+    supported = True
+
+    def gradient(self, case, call, inputs):
+        if case.label in NO_GRADIENT:
+            raise NoGradientError(NO_GRADIENT[case.label])
+        if not inputs:
+            raise NoGradientError("none of its inputs takes a gradient")
+        made = FakeGradient(self.framework, call, inputs)
+        made.record()
+        made.backward()
+        return made
+
+
+class FakeRecordings(call_capabilities.Recordings):
+    def source(self, case, arguments, call):
+        return f"fake.{case.label}({', '.join(arguments)})\n"
+
+
+class FakeInference(call_capabilities.Inference):
+    def output_shapes(self, case):
+        return self.framework.outputs
+
+
+class FakeBuildInfo(capabilities.BuildInfo):
+    unavailable = re.compile("only on GPU")
+
+    def features(self):
+        return {"CUDA": False}
+
+    def large_tensor_limit(self):
+        return "" if self.framework.int64 else "the fake counts to 2**31; use a real one"
+
+
+class FakeProcesses(capabilities.Processes):
+    variables = ("FAKE_THREADS",)
+
+    def supports_fork(self, device):
+        return os.environ.get("FAKE_FORKS") == "1"
+
+    def option(self, name, text):
+        value = option_value(name, text)
+        return lambda: STRETCH.update({name: value})
+
+
+class FakeProfilers(capabilities.Profilers):
+    def own(self):
+        return {"native": lambda device: FakeProfiler(self.framework)}
+
+
 class FakeFramework(Framework):
     name = "fake"
     rules = "fake_rules"
     dtypes = ("float32", "float64", "int32")
-    variables = ("FAKE_THREADS",)
-    gradients = True
-    unavailable = re.compile("only on GPU")
+    capabilities = (
+        *(FakeNaming, FakeDeviceMemory, FakeArrays, FakeModes, FakeDifferentiation),
+        *(FakeRecordings, FakeInference, FakeBuildInfo, FakeProcesses, FakeProfilers),
+    )
 
     def __init__(self):
+        super().__init__()
         self.calls = []
         self.free = 2**40
         self.int64 = False
@@ -269,12 +366,6 @@ class FakeFramework(Framework):
     def version(self):
         return "1.0"
 
-    def versions(self):
-        return {"fake": "1.0"}
-
-    def features(self):
-        return {"CUDA": False}
-
     def devices(self):
         return ("cpu(0)", "gpu(0)", "gpu(1)")[: 3 if "FAKE_GPU" in os.environ else 1]
 
@@ -287,43 +378,13 @@ class FakeFramework(Framework):
             raise UsageError(f"unknown device {text!r}")
         return "cpu(0)"
 
-    def device_memory(self, device):
-        return self.free
-
-    def large_tensor_limit(self):
-        return "" if self.int64 else "the fake counts to 2**31; use a real one"
-
-    def registered(self):
-        return 2 * len(OPERATORS)
-
     def operators(self):
         return OPERATORS
-
-    def resolve(self, name):
-        return next((o for o in OPERATORS if name in o.names), None)
-
-    def callable_target(self, path):
-        if not path.startswith("fake."):
-            raise UnknownOperatorError(f"{path}: no such function")
-        return CallableTarget(framework="fake", path=path)
 
     def signature(self, target, function=None):
         return self.resolve(target.label)
 
-    def notes(self, target):
-        return ()
-
-    def array_type(self, target):
-        return "np" if isinstance(target, CallableTarget) else ""
-
     def tensor(self, spec, device, seed):
-        return Array(self, spec.shape, spec.dtype)
-
-    def supports_fork(self, device):
-        return os.environ.get("FAKE_FORKS") == "1"
-
-    def copy_to_device(self, value, spec, device):
-        self.calls.append(("adopt", value))
         return Array(self, spec.shape, spec.dtype)
 
     def bind(self, case, arguments, function=None):
@@ -342,58 +403,13 @@ class FakeFramework(Framework):
 
         return call
 
-    def output_shapes(self, case):
-        return self.outputs
-
-    def option(self, name, text):
-        value = option_value(name, text)
-        return lambda: STRETCH.update({name: value})
-
-    def compilation(self, case):
-        return {"graph_breaks": 2, "recompilations": 1}
-
-    def source(self, case, arguments, call):
-        return f"fake.{case.label}({', '.join(arguments)})\n"
-
     @contextmanager
     def scope(self, case):
         self.calls.append(("scope", case.settings.phase))
         yield
 
-    def has_nan(self, outputs):
-        return False
-
-    def extents(self, values):
-        listed = values if isinstance(values, list | tuple) else [values]
-        found = [one for one in listed if isinstance(one, Array)]
-        inner = [one for one in listed if isinstance(one, list | tuple)]
-        return [
-            *(Extent(one.nbytes, id(one), id(one) + 1) for one in found),
-            *(extent for one in inner for extent in self.extents(one)),
-        ]
-
-    def gradient(self, case, call, inputs):
-        if case.label in NO_GRADIENT:
-            raise NoGradientError(NO_GRADIENT[case.label])
-        if not inputs:
-            raise NoGradientError("none of its inputs takes a gradient")
-        made = FakeGradient(self, call, inputs)
-        made.record()
-        made.backward()
-        return made
-
     def synchronize(self, device):
         self.calls.append("wait")
-
-    @contextmanager
-    def memory(self, device):
-        reading = Reading()
-        begin = self.peak = self.level
-        yield reading
-        reading.peak_bytes, reading.kept_bytes = self.peak - begin, self.level - begin
-
-    def profilers(self):
-        return {"native": lambda device: FakeProfiler(self)}
 
     def refusal(self, error):
         return str(error) if isinstance(error, Refusal) else None
@@ -401,6 +417,7 @@ class FakeFramework(Framework):
 
 class Reading:
     peak_bytes = kept_bytes = 0
+    reserved_bytes = None
 
 
 class FakeGradient:

@@ -86,7 +86,7 @@ PYTEST = {
         "cpu": {"brand_raw": "AMD EPYC", "count": 2},
     },
     "commit_info": {
-        **{"id": SHA, "time": "2026-01-02T03:04:05+01:00", "dirty": True, "branch": "topic"},
+        **{"id": SHA, "time": "2026-01-02T03:04:05+01:00", "dirty": True, "branch": "topic"}
     },
     "benchmarks": [
         {

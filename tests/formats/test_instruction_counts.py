@@ -74,10 +74,7 @@ def test_every_repeat_of_a_pass_is_kept():
             "times": [],
             "counts": [100.0, 101.0],
         },
-        f"{NAME} backward": {
-            "times": [],
-            "counts": [200.0],
-        },
+        f"{NAME} backward": {"times": [], "counts": [200.0]},
     }
 
 

@@ -124,10 +124,7 @@ def test_a_verification_is_in_the_record():
     made = verified(record(case("compile"), {"forward": [MS]}), FAILED)
     found, without = models_of(run_of(made, record(case(), {"forward": [MS]})), Path("r"))
     assert found.verification_code == "FAIL" and without.verification_code is None
-    assert (found.verification_mean_rel_error, found.verification_max_rel_error) == (
-        5e-3,
-        1e-2,
-    )
+    assert (found.verification_mean_rel_error, found.verification_max_rel_error) == (5e-3, 1e-2)
     assert json.loads(xla_text(run_of(made)))["verification_code"] == "FAIL"
 
 

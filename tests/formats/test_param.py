@@ -58,10 +58,7 @@ def measured(case, **others):
         status=Status.OK,
         samples={"forward": [1e6, 2e6], "backward": [4e6], "total": [5e6]},
         warmup={"forward": [7e6]},
-        summaries={
-            "memory_forward": summary(2**20, "B"),
-            "memory": summary(3 * 2**20, "B"),
-        },
+        summaries={"memory_forward": summary(2**20, "B"), "memory": summary(3 * 2**20, "B")},
         **others,
     )
 

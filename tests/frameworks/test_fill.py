@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import drawings, fill
+from opperf.frameworks.texts import TEXTS
 from opperf.model import Fill, TensorSpec
 
 
@@ -82,15 +83,16 @@ def test_balanced_and_chosen_numbers_are_exactly_as_many(dtype):
     assert (flags != 0).sum() == 23 and not (flags.ravel()[:23] != 0).all()
 
 
-@pytest.mark.parametrize(
-    ("shape", "high"), [((2, 3, 4, 5), 80), ((2, 3, 4, 5), 10), ((2, 3, 1, 1), 49), ((4,), 9)]
-)
-def test_spread_numbers_are_in_range_and_in_order(shape, high):
-    array = made(shape, "int64", distribution="spread", high=high)
-    rows = array.reshape(*shape[:2], -1)
-    assert array.min() >= 0 and array.max() < high and len(np.unique(array)) > 1
-    assert (np.diff(rows, axis=-1) >= 0).all() or len(shape) == 1
-    assert array.max() >= high * 0.9 or array.size < high
+def test_indices_are_anywhere_inside_their_windows_and_nowhere_outside():
+    # Windows of three by two, two and three halves apart, the first one over the upper border.
+    axes = [[8, 3, 2, 1, 1], [7, 2, 3, 2, 0]]
+    array = made((50, 4, 4), "int64", distribution="windows", high=56, data=axes)
+    assert array.shape == (50, 4, 4)
+    rows, columns = np.unravel_index(array, (8, 7))
+    for place, window in enumerate(((0, 1), (1, 2, 3), (3, 4, 5), (5, 6, 7))):
+        assert sorted(set(rows[:, place].ravel())) == list(window)
+    for place, window in enumerate(((0, 1), (1, 2), (3, 4), (4, 5))):
+        assert sorted(set(columns[..., place].ravel())) == list(window)
 
 
 @pytest.mark.parametrize("size", [20_000, 100_000])
@@ -109,6 +111,16 @@ def test_a_texts_words_are_as_often_as_one_by_their_rank(size):
     assert counts.argmax() != np.bincount(other - 5).argmax() and counts.argmax() > 10
 
 
+@pytest.mark.parametrize("form", TEXTS)
+def test_texts_are_of_words_as_long_as_those_of_a_language(form):
+    texts = made((1000,), "<U128", distribution="text", high=8.0, data=form)
+    wholes, between = TEXTS[form].wholes, TEXTS[form].between
+    extra = np.mean([len(whole.format("")) for whole in wholes])
+    lengths = [len(text) - extra - 7 * len(between) for text in texts]
+    assert 4 < np.mean(lengths) / 8 < 6
+    assert len(set(texts)) > 800
+
+
 def test_a_sequences_numbers_are_repeated():
     made_of = {"distribution": "sequence", "low": 3}
     assert made((7,), "int64", **made_of).tolist() == [0, 0, 0, 1, 1, 1, 2]
@@ -120,6 +132,13 @@ def test_padding_follows_each_rows_ones():
     ones = mask.sum(axis=-1)
     assert (np.sort(~mask, axis=-1) == ~mask).all()
     assert ones.min() >= 50 and ones.max() <= 100 and len(np.unique(ones)) > 10
+
+
+def test_a_band_is_what_a_window_of_tokens_sees():
+    mask = made((2, 4, 5), "bool", distribution="band", high=2)
+    assert (mask[0] == mask[1]).all()
+    seen = [[0], [0, 1], [1, 2], [2, 3]]
+    assert [np.flatnonzero(row).tolist() for row in mask[0]] == seen
 
 
 def test_odds_are_zeros_to_ones():
@@ -292,11 +311,13 @@ DTYPES = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int64",
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("distribution", (*drawings.DRAWINGS, *drawings.WHOLE))
+@pytest.mark.parametrize(
+    "distribution", [one for one in (*drawings.DRAWINGS, *drawings.WHOLE) if one != "text"]
+)
 def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
-    data = np.arange(16.0).reshape(4, 4).tolist() if distribution == "literal" else None
+    data = {"literal": np.arange(16.0).reshape(4, 4).tolist(), "windows": [[4, 2, 1, 1, 0]] * 2}
     shape = (2, 2, 2, 3) if distribution == "grid" else (4, 4)
-    spec = TensorSpec(shape, dtype, Fill(distribution, **DOMAIN, data=data))
+    spec = TensorSpec(shape, dtype, Fill(distribution, **DOMAIN, data=data.get(distribution)))
     filled, shown = fill.code(spec, 3).run(), run(spec, 3)
     assert filled.dtype == shown.dtype and filled.tobytes() == shown.tobytes()
     assert filled.dtype.name == ("float32" if dtype == "bfloat16" else dtype)

@@ -135,5 +135,6 @@ def test_variables_are_read_without_an_import(there, known):
 
 
 def test_variables_of_a_framework_that_says_nothing_of_its_package(known):
-    known("undescribed", framework=lambda: SimpleNamespace(variables=("ITS_THREADS",)))
+    processes = SimpleNamespace(variables=("ITS_THREADS",))
+    known("undescribed", framework=lambda: SimpleNamespace(processes=processes))
     assert frameworks.variables_of("undescribed") == ("ITS_THREADS",)

@@ -5,12 +5,7 @@ import sys
 import pytest
 
 from opperf.frameworks import installed
-from opperf.frameworks.installed import (
-    UNKNOWN,
-    Package,
-    is_installed,
-    package_version,
-)
+from opperf.frameworks.installed import UNKNOWN, Package, is_installed, package_version
 
 
 @pytest.fixture

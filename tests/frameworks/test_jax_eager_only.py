@@ -31,11 +31,7 @@ def record(framework):
     [
         ("jnp.trim_zeros", {"filt": VECTOR}, "the shape of its result depends on its data"),
         ("jnp.nonzero", {"a": VECTOR}, "the shape of its result depends on its data"),
-        (
-            "jnp.from_dlpack",
-            {"x": VECTOR},
-            "it reads its arrays outside of JAX",
-        ),
+        ("jnp.from_dlpack", {"x": VECTOR}, "it reads its arrays outside of JAX"),
         (
             "jnp.frombuffer",
             {"buffer": fixed(8, fill=below(9), dtype="uint8"), "dtype": "uint8"},

@@ -113,7 +113,7 @@ def test_a_category_is_that_of_the_function_of_the_same_purpose():
     ],
 )
 def test_inputs_are_those_that_a_public_function_gives(name, caller):
-    operators = [one.name for one in FRAMEWORK.callers(FRAMEWORK.resolve(name))]
+    operators = [one.name for one in FRAMEWORK.inference.callers(FRAMEWORK.resolve(name))]
     assert caller in operators
     for one in inputs(name):
         assert one.origin.startswith("caller:") and one.why
@@ -136,13 +136,13 @@ def test_a_primitive_that_no_table_has_a_function_for_has_the_inputs_of_one_that
     monkeypatch,
 ):
     monkeypatch.setattr(primitives, "CALLERS", {})
-    assert not FRAMEWORK.callers(FRAMEWORK.resolve("primitive.add_any"))
+    assert not FRAMEWORK.inference.callers(FRAMEWORK.resolve("primitive.add_any"))
     assert isinstance(inputs("primitive.add_any"), list)
 
 
 def test_other_operators_have_no_callers():
-    assert FRAMEWORK.callers(FRAMEWORK.resolve("jnp.add")) is None
-    assert load("numpy").callers(load("numpy").resolve("add")) is None
+    assert FRAMEWORK.inference.callers(FRAMEWORK.resolve("jnp.add")) is None
+    assert load("numpy").inference.callers(load("numpy").resolve("add")) is None
 
 
 def test_an_input_that_is_the_functions_argument_has_its_contents():
@@ -286,11 +286,11 @@ def test_a_type_that_a_version_lacks_is_refused():
 
 
 def test_a_primitive_of_other_platforms_says_which():
-    elsewhere = [one for one in PRIMITIVES if FRAMEWORK.missing_kernel(one, "cpu(0)")]
+    elsewhere = [one for one in PRIMITIVES if FRAMEWORK.inference.missing_kernel(one, "cpu(0)")]
     for one in elsewhere:
-        assert FRAMEWORK.missing_kernel(one, "cpu(0)").startswith("JAX has it for ")
-    assert not FRAMEWORK.missing_kernel(FRAMEWORK.resolve("primitive.add"), "cpu(0)")
-    assert not FRAMEWORK.missing_kernel(FRAMEWORK.resolve("jnp.add"), "cpu(0)")
+        assert FRAMEWORK.inference.missing_kernel(one, "cpu(0)").startswith("JAX has it for ")
+    assert not FRAMEWORK.inference.missing_kernel(FRAMEWORK.resolve("primitive.add"), "cpu(0)")
+    assert not FRAMEWORK.inference.missing_kernel(FRAMEWORK.resolve("jnp.add"), "cpu(0)")
 
 
 def test_primitives_that_take_a_computation_name_the_function_to_measure():
@@ -300,7 +300,7 @@ def test_primitives_that_take_a_computation_name_the_function_to_measure():
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     "operator",
-    [one for one in PRIMITIVES if not FRAMEWORK.missing_kernel(one, "cpu(0)")],
+    [one for one in PRIMITIVES if not FRAMEWORK.inference.missing_kernel(one, "cpu(0)")],
     ids=lambda one: one.name,
 )
 def test_every_primitive_with_a_lowering_is_called_or_has_a_reason(operator):

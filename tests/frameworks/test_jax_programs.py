@@ -92,22 +92,22 @@ ODD_DTYPES = ("int4", "uint4", "float8_e3m4", "float4_e2m1fn", "bfloat16")
     ids=lambda value: str(value.dtype),
 )
 def test_arrays_of_extended_dtypes_are_inputs(value):
-    spec = FRAMEWORK.describe(value)
+    spec = FRAMEWORK.arrays.describe(value)
     assert (spec.shape, spec.dtype) == (value.shape, str(value.dtype))
     assert spec.gradient == jnp.issubdtype(value.dtype, jnp.inexact)
     assert spec == msgspec.json.decode(msgspec.json.encode(spec), type=TensorSpec)
-    copied = FRAMEWORK.copy_to_device(value, spec, "cpu(0)")
+    copied = FRAMEWORK.arrays.copy_to_device(value, spec, "cpu(0)")
     made = FRAMEWORK.tensor(msgspec.structs.replace(spec, fill=Fill()), "cpu(0)", 3)
     for one in (copied, made):
         assert (one.shape, one.dtype) == (value.shape, value.dtype)
-    assert FRAMEWORK.describe(copied) == spec
-    assert FRAMEWORK.describe(made) != spec
-    assert FRAMEWORK.describe(value.flatten()[:1]) != spec
+    assert FRAMEWORK.arrays.describe(copied) == spec
+    assert FRAMEWORK.arrays.describe(made) != spec
+    assert FRAMEWORK.arrays.describe(value.flatten()[:1]) != spec
 
 
 def test_keys_of_other_implementations_differ():
     first, second = (
-        FRAMEWORK.describe(jax.random.key(0, impl=one)) for one in ("rbg", "unsafe_rbg")
+        FRAMEWORK.arrays.describe(jax.random.key(0, impl=one)) for one in ("rbg", "unsafe_rbg")
     )
     assert first.fill.digest != second.fill.digest
 
@@ -391,7 +391,10 @@ def test_cases_of_64_bits_have_them_inside_their_scope_only():
 
 def test_memory_of_an_eager_call_is_refused():
     call = programs.EagerCall(partial(jnp.exp, jnp.ones(4)))
-    with pytest.raises(UnsupportedError, match="use --mode jit$"), FRAMEWORK.memory("cpu(0)"):
+    with (
+        pytest.raises(UnsupportedError, match="use --mode jit$"),
+        FRAMEWORK.memory.measure("cpu(0)"),
+    ):
         call()
 
 
@@ -410,7 +413,7 @@ def python_frames(call):
 def test_a_timed_call_is_the_same_call_with_less_around_it(function):
     call = compiled(function, jnp.ones((4, 4)))
     expected = call()
-    timed = FRAMEWORK.repeated(call)
+    timed = FRAMEWORK.modes.repeated(call)
     jax.tree_util.tree_map(np.testing.assert_array_equal, timed(), expected)
     assert python_frames(timed) < python_frames(call)
 
@@ -418,13 +421,13 @@ def test_a_timed_call_is_the_same_call_with_less_around_it(function):
 def test_a_timed_call_of_a_single_array_has_one_frame_of_python():
     call = compiled(jnp.tanh, jnp.ones((4, 4)))
     call()
-    assert python_frames(FRAMEWORK.repeated(call)) == 1
+    assert python_frames(FRAMEWORK.modes.repeated(call)) == 1
 
 
 def test_a_timed_call_overwrites_the_fresh_array():
     call = compiled(jax.jit(jnp.add, donate_argnums=0), jnp.ones((4, 4)), jnp.ones((4, 4)))
     call()
-    timed = FRAMEWORK.repeated(call)
+    timed = FRAMEWORK.modes.repeated(call)
     for _ in range(3):
         call.renew()
         np.testing.assert_array_equal(timed(), 2.0)
@@ -433,7 +436,7 @@ def test_a_timed_call_overwrites_the_fresh_array():
 
 def test_an_eager_call_is_timed_as_it_is():
     call = programs.EagerCall(partial(jnp.tanh, jnp.ones(3)))
-    assert FRAMEWORK.repeated(call) is call
+    assert FRAMEWORK.modes.repeated(call) is call
 
 
 def test_only_the_timed_calls_are_without_what_memory_needs():

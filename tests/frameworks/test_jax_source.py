@@ -33,10 +33,10 @@ def test_gradients_of_a_script_are_those_that_are_measured(name, arguments, mode
     }
     with framework.scope(case):
         call = framework.bind(case, made)
-        measured = framework.gradient(case, call, list(made.values()))
+        measured = framework.gradients.gradient(case, call, list(made.values()))
         measured.record()
         expected = measured.read(measured.backward())
-        script = framework.source(case, made, call)
+        script = framework.recordings.source(case, made, call)
     names = {}
     exec(compile(script, "script", "exec"), names)
     for own, scripted in zip(expected, names["gradients_of_inputs"], strict=True):

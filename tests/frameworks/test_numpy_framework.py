@@ -46,24 +46,26 @@ def test_arrays_that_numpy_does_not_have(spec, message):
 
 def test_describe():
     array = np.arange(6.0).reshape(2, 3)
-    spec = FRAMEWORK.describe(array)
+    spec = FRAMEWORK.arrays.describe(array)
     assert (spec.shape, spec.dtype, spec.fill.distribution) == ((2, 3), "float64", "given")
-    assert FRAMEWORK.describe(array + 1).fill.digest != spec.fill.digest
-    assert FRAMEWORK.describe([1, 2]) is None
+    assert FRAMEWORK.arrays.describe(array + 1).fill.digest != spec.fill.digest
+    assert FRAMEWORK.arrays.describe([1, 2]) is None
 
 
 def test_an_adopted_array_is_a_copy():
     array = np.zeros(3)
-    adopted = FRAMEWORK.copy_to_device(array, TensorSpec((3,), "float64", Fill("given")), "cpu(0)")
+    adopted = FRAMEWORK.arrays.copy_to_device(
+        array, TensorSpec((3,), "float64", Fill("given")), "cpu(0)"
+    )
     adopted[0] = 1
     assert array[0] == 0
 
 
 def test_nan_is_found_wherever_it_is():
-    assert FRAMEWORK.has_nan([np.zeros(2), (np.ones(2), np.array([1, np.nan]))])
-    assert FRAMEWORK.has_nan(np.float32("nan"))
-    assert FRAMEWORK.has_nan(np.array([complex(0, float("nan"))]))
-    assert not FRAMEWORK.has_nan((np.arange(3), None, "text", np.zeros(2)))
+    assert FRAMEWORK.arrays.has_nan([np.zeros(2), (np.ones(2), np.array([1, np.nan]))])
+    assert FRAMEWORK.arrays.has_nan(np.float32("nan"))
+    assert FRAMEWORK.arrays.has_nan(np.array([complex(0, float("nan"))]))
+    assert not FRAMEWORK.arrays.has_nan((np.arange(3), None, "text", np.zeros(2)))
 
 
 def test_devices():
@@ -74,16 +76,16 @@ def test_devices():
             FRAMEWORK.parse_device(name)
     with pytest.raises(UsageError):
         FRAMEWORK.parse_device("tpu")
-    assert FRAMEWORK.device_memory("cpu(0)") > 0
+    assert FRAMEWORK.memory.available("cpu(0)") > 0
 
 
 def test_there_is_no_gradient():
     with pytest.raises(NoGradientError, match="does not compute gradients"):
-        FRAMEWORK.gradient(case("add"), lambda: None, [])
+        FRAMEWORK.gradients.gradient(case("add"), lambda: None, [])
 
 
 def test_there_is_no_native_profiler():
-    assert FRAMEWORK.profilers() == {}
+    assert FRAMEWORK.profilers.own() == {}
     assert list(find_profilers(FRAMEWORK)) == ["python"]
 
 
@@ -102,7 +104,7 @@ def test_there_is_no_native_profiler():
     ],
 )
 def test_output_shapes(one, shapes):
-    assert FRAMEWORK.output_shapes(one) == shapes
+    assert FRAMEWORK.inference.output_shapes(one) == shapes
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_a_refusal_is_one_line(call, words):
     message = FRAMEWORK.refusal(caught.value)
     assert words in message
     assert "\n" not in message
-    assert not FRAMEWORK.unavailable.search(message)
+    assert not FRAMEWORK.build.unavailable.search(message)
 
 
 def test_what_is_no_refusal():
@@ -130,7 +132,7 @@ def test_what_is_no_refusal():
 
 
 def test_what_is_said_of_the_build():
-    assert FRAMEWORK.version() == FRAMEWORK.versions()["numpy"] == np.__version__
-    assert all(isinstance(value, bool) for value in FRAMEWORK.features().values())
-    assert FRAMEWORK.registered() >= len(FRAMEWORK.operators())
+    assert FRAMEWORK.version() == FRAMEWORK.build.versions()["numpy"] == np.__version__
+    assert all(isinstance(value, bool) for value in FRAMEWORK.build.features().values())
+    assert FRAMEWORK.naming.registered() >= len(FRAMEWORK.operators())
     assert "numpy" in identity("numpy")

@@ -26,13 +26,13 @@ def operator(name):
     ],
 )
 def test_a_path_to_an_operator_is_that_operator(path, name):
-    target = FRAMEWORK.callable_target(path)
+    target = FRAMEWORK.naming.callable_target(path)
     assert target == operator(name)
     assert FRAMEWORK.signature(target).name == name
 
 
 def test_a_path_to_another_callable():
-    target = FRAMEWORK.callable_target("np.add.reduce")
+    target = FRAMEWORK.naming.callable_target("np.add.reduce")
     assert target == CallableTarget(framework="numpy", path="np.add.reduce")
     assert FRAMEWORK.function(target)([1, 2]) == 3
     assert FRAMEWORK.signature(target).namespace == ""
@@ -49,7 +49,7 @@ def test_a_path_to_another_callable():
 )
 def test_a_path_that_leads_nowhere(path, message):
     with pytest.raises(UnknownOperatorError, match=message):
-        FRAMEWORK.callable_target(path)
+        FRAMEWORK.naming.callable_target(path)
 
 
 def test_an_operator_that_is_not_there():
@@ -58,13 +58,13 @@ def test_an_operator_that_is_not_there():
 
 
 def test_the_target_of_a_callable_a_user_holds():
-    assert FRAMEWORK.target_of(np.add) == operator("add")
-    assert FRAMEWORK.target_of(np.add.reduce).path == "numpy.add.reduce"
+    assert FRAMEWORK.naming.target_of(np.add) == operator("add")
+    assert FRAMEWORK.naming.target_of(np.add.reduce).path == "numpy.add.reduce"
 
     def mine(x):
         return x
 
-    target = FRAMEWORK.target_of(mine)
+    target = FRAMEWORK.naming.target_of(mine)
     assert target.label == "mine"
     assert [p.name for p in FRAMEWORK.signature(target, mine).parameters] == ["x"]
 

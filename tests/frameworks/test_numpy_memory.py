@@ -148,6 +148,6 @@ def test_a_trace_of_the_callers_own_goes_on():
 
 
 def test_an_error_inside_leaves_nothing_traced():
-    with pytest.raises(ValueError), load("numpy").memory("cpu(0)"):
+    with pytest.raises(ValueError), load("numpy").memory.measure("cpu(0)"):
         np.add(SINGLE, SINGLE[:2])
     assert not tracemalloc.is_tracing()

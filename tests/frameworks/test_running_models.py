@@ -109,11 +109,11 @@ def test_a_model_in_several_graphs_is_refused_where_one_is_asked_for():
     case = model_case("torch", "with_a_break", mode="compile:aot_eager")
     record = measure(case, load("torch"))
     assert record.status is Status.OK and record.summaries["graph_breaks"].median == 1
-    load("torch").option("torch.compile.fullgraph", "true")()
+    load("torch").processes.option("torch.compile.fullgraph", "true")()
     try:
         record = measure(case, load("torch"))
     finally:
-        load("torch").option("torch.compile.fullgraph", "false")()
+        load("torch").processes.option("torch.compile.fullgraph", "false")()
     assert record.status is Status.SKIPPED and "torch.compile: " in record.reason
 
 

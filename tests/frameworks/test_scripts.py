@@ -69,7 +69,7 @@ CASES = {
 def test_a_script_makes_the_arrays_that_are_measured(name):
     made = case(**CASES[name])
     prepared = PreparedCase(made, NUMPY)
-    text = NUMPY.source(made, prepared.arguments, prepared.call)
+    text = NUMPY.recordings.source(made, prepared.arguments, prepared.call)
     assert_script_makes(text, made, prepared.arguments)
 
 

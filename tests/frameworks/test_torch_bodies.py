@@ -10,14 +10,7 @@ from opperf.errors import UnknownOperatorError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import bodies  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
-from opperf.model import (  # noqa: E402
-    CallableTarget,
-    Case,
-    Function,
-    Mapping,
-    Settings,
-    TensorSpec,
-)
+from opperf.model import CallableTarget, Case, Function, Mapping, Settings, TensorSpec  # noqa: E402
 from opperf.worker.answers import script  # noqa: E402
 
 FRAMEWORK = load("torch")
@@ -41,8 +34,7 @@ def biases():
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @pytest.mark.parametrize(
-    ("name", "given"),
-    [("block_mask", MASK), ("score_mod", Function(f"{bodies.PATH}.alibi"))],
+    ("name", "given"), [("block_mask", MASK), ("score_mod", Function(f"{bodies.PATH}.alibi"))]
 )
 def test_flex_attention_by_a_mask_and_by_changed_scores(name, given):
     tensors = {one: TensorSpec(SHAPE) for one in ("query", "key", "value")}

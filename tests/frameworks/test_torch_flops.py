@@ -97,10 +97,7 @@ def test_a_padded_batch_has_no_shapes_for_a_formula():
 @pytest.mark.parametrize(
     "names, counts",
     [
-        (
-            "_sparse_mm hspmm baddbmm_ _foreach_mm mv vdot conv_tbc miopen_rnn quantized_gru",
-            True,
-        ),
+        ("_sparse_mm hspmm baddbmm_ _foreach_mm mv vdot conv_tbc miopen_rnn quantized_gru", True),
         ("slow_conv3d mkldnn_linear linalg_eig _cholesky_solve_helper _cdist_forward", True),
         ("hamming_window lgamma upsample_linear1d _upsample_bilinear2d_aa comm convert", False),
         ("_thnn_fused_lstm_cell _cudnn_rnn_flatten_weight mkldnn_reorder_conv2d_weight", False),

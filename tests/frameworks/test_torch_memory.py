@@ -11,14 +11,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import ProfilerError, UnsupportedError  # noqa: E402  (torch may be missing)
 from opperf.frameworks.torch import memory, private  # noqa: E402
-from opperf.frameworks.torch.memory import (  # noqa: E402
-    Change,
-    Level,
-    Span,
-    above_entry,
-    levels_after,
-    measure,
-)
+from opperf.frameworks.torch.memory import Change, Level, Span, above_entry, levels_after, measure  # noqa: E402
 
 functional = torch.nn.functional
 

@@ -10,8 +10,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.models import COUNTERS_FILE  # noqa: E402
-from opperf.frameworks.torch import modes  # noqa: E402
+from opperf.frameworks.torch import COUNTERS_FILE, modes  # noqa: E402
 from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
 from opperf.worker.measure import measure  # noqa: E402
@@ -127,7 +126,7 @@ def test_autocast_casts_where_it_is_suitable(framework, dtype):
 def test_a_script_has_the_mode_and_mixed_precision(framework, settings, expected):
     arguments = {"self": SQUARE, "mat2": SQUARE}
     case = Case(framework.resolve("mm").target, arguments, Settings(**settings), ("forward",))
-    text = framework.source(case, *made_of(framework, case))
+    text = framework.recordings.source(case, *made_of(framework, case))
     assert f"{expected}\n" in text
     if settings.get("mode") != "compile":
         names = {}

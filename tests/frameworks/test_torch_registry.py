@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
-from opperf.frameworks.torch import categories, registry, schemas  # noqa: E402
+from opperf.frameworks.torch import categories, registry, schemas, synonyms  # noqa: E402
 from opperf.model import Kind  # noqa: E402
 from opperf.sources.selecting import Selection, find_matching, select  # noqa: E402
 
@@ -47,9 +47,9 @@ def test_the_dispatcher_lists_its_names_for_a_target_that_is_new_alone(monkeypat
     assert registry.at(msgspec.structs.replace(first, name="nothing")) is None and listed == [1]
 
 
-def test_a_run_without_names_has_what_is_public_and_returns_its_result():
+def test_a_run_without_names_has_what_is_public_and_returns_its_result_or_has_a_caller():
     for one in registry._read(registry.registered_names()):
-        if one.operator.is_usual:
+        if one.operator.is_usual and not one.operator.caller:
             assert one.entry.namespace == "aten"
             assert not one.entry.name.startswith("_")
             assert not schemas.written_to(one.function._schema)
@@ -108,8 +108,9 @@ def test_every_overload_is_known_by_its_own_name(monkeypatch):
     # The dispatcher takes milliseconds to list them.
     names = registry.registered_names()
     monkeypatch.setattr(registry, "registered_names", lambda: names)
-    others = [one.label for one in OPERATORS if FRAMEWORK.resolve(one.names[0]).label != one.label]
-    assert others == []
+    expected = {one.label: synonyms.CANONICAL.get(one.label, one.label) for one in OPERATORS}
+    assert {one.label: FRAMEWORK.resolve(one.names[0]).label for one in OPERATORS} == expected
+    assert all(registry.find(one.names[0]).operator.label == one.label for one in OPERATORS)
 
 
 def test_the_core_operators_are_those_with_the_tag():

@@ -43,7 +43,7 @@ def test_every_dtype(dtype):
     assert tuple(tensor.shape) == SHAPE
 
 
-OTHERWISE = {"dense", "nested", "jagged", "centred", "table", *PACKED}
+OTHERWISE = {"dense", "nested", "jagged", "centred", "table", "uncoalesced", *PACKED}
 """Layouts of another shape, or of which PyTorch says nothing else than of another one."""
 
 
@@ -64,6 +64,21 @@ def test_a_sparse_tensor_stores_its_share(layout):
     tensor = made(layout=layout, density=0.5)
     values = tensor.coalesce().values() if layout == "coo" else tensor.values()
     assert values.numel() == SHAPE[0] * SHAPE[1] // 2
+
+
+def test_elements_as_they_are_read_are_in_no_order_and_some_at_the_same_coordinates():
+    tensor = made(layout="uncoalesced", density=0.5)
+    places = [tuple(place) for place in tensor._indices().T.tolist()]
+    assert len(places) == SHAPE[0] * SHAPE[1] // 2 > len(set(places))
+    assert places != sorted(places)
+    assert not tensor.is_coalesced()
+
+
+def test_nested_tensors_of_one_shape_can_be_added():
+    shape = (3, 2, 8, 4)
+    one, other = (tensors.tensor(TensorSpec(shape, layout="nested"), "cpu(0)", n) for n in (1, 2))
+    assert [tuple(row.shape) for row in (one + other).unbind()][0] == shape[1:]
+    assert not torch.equal(one.unbind()[0], other.unbind()[0])
 
 
 @pytest.mark.parametrize("layout", ["nested", "jagged"])
@@ -145,19 +160,18 @@ def test_a_script_makes_the_tensors_and_gradients_that_are_measured(case):
     found = {}
     exec(text, found)
     try:
-        FRAMEWORK.gradient(case, prepared.call, prepared.differentiated)
+        FRAMEWORK.gradients.gradient(case, prepared.call, prepared.differentiated)
     except NoGradientError:
         assert "gradients" not in found
         return
-    gradient = FRAMEWORK.gradient(case, prepared.call, prepared.differentiated)
+    gradient = FRAMEWORK.gradients.gradient(case, prepared.call, prepared.differentiated)
     gradient.record()
     for one, other in zip(gradient.read(gradient.backward()), found["gradients"], strict=True):
         assert contents(one) == contents(other)
 
 
 QUANTISED = plan(
-    FRAMEWORK,
-    Selection(namespaces=("quantized", "onednn"), variants=("in-place",), size="small"),
+    FRAMEWORK, Selection(namespaces=("quantized", "onednn"), variants=("in-place",), size="small")
 )
 
 
@@ -248,11 +262,7 @@ def case_of(name, overload="default", **arguments):
         ("transpose_", "default", {"self": torch.ones(3, 2), "dim0": 0, "dim1": 1}),
         ("resize_", "default", {"self": torch.ones(3), "size": (5,)}),
         ("set_", "source_Tensor", {"self": torch.ones(3), "source": torch.zeros(2)}),
-        (
-            "_foreach_add_",
-            "Scalar",
-            {"self": [torch.ones(3), torch.ones(2)], "scalar": 1.0},
-        ),
+        ("_foreach_add_", "Scalar", {"self": [torch.ones(3), torch.ones(2)], "scalar": 1.0}),
     ],
 )
 def test_what_a_call_writes_to_is_restored(name, overload, arguments):
@@ -289,16 +299,16 @@ def test_outputs_are_inferred():
 
 def test_a_refusal_is_foreseen_without_data():
     fitting = case_of("mm", self=TensorSpec((4, 6)), mat2=TensorSpec((6, 2)))
-    assert FRAMEWORK.foreseen_refusal(fitting) == ""
-    assert FRAMEWORK.output_shapes(fitting) == [(4, 2)]
+    assert FRAMEWORK.inference.foreseen_refusal(fitting) == ""
+    assert FRAMEWORK.inference.output_shapes(fitting) == [(4, 2)]
     wrong = case_of("mm", self=TensorSpec((4, 6)), mat2=TensorSpec((5, 2)))
-    assert "4, 6" in FRAMEWORK.foreseen_refusal(wrong)
+    assert "4, 6" in FRAMEWORK.inference.foreseen_refusal(wrong)
     # It depends on the contents.
-    assert FRAMEWORK.foreseen_refusal(case_of("nonzero", self=TensorSpec((4,)))) == ""
-    assert FRAMEWORK.output_shapes(case_of("nonzero", self=TensorSpec((4,)))) is None
+    assert FRAMEWORK.inference.foreseen_refusal(case_of("nonzero", self=TensorSpec((4,)))) == ""
+    assert FRAMEWORK.inference.output_shapes(case_of("nonzero", self=TensorSpec((4,)))) is None
 
 
 def test_an_order_of_axes_is_none_of_the_refused_arguments():
     made = case_of("ones_like", self=TensorSpec((4,)), memory_format=MemoryFormat("preserve"))
-    assert FRAMEWORK.foreseen_refusal(made) == ""
-    assert FRAMEWORK.output_shapes(made) == [(4,)]
+    assert FRAMEWORK.inference.foreseen_refusal(made) == ""
+    assert FRAMEWORK.inference.output_shapes(made) == [(4,)]

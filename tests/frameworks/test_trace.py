@@ -6,13 +6,7 @@ import time
 
 import msgspec
 
-from opperf.frameworks.mxnet.trace import (
-    Event,
-    kernel_intervals,
-    now_us,
-    parse,
-    times_in_windows,
-)
+from opperf.frameworks.mxnet.trace import Event, kernel_intervals, now_us, parse, times_in_windows
 
 
 def kernel(name, begin, end, tid=1, cat="operator"):

@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from opperf.errors import UsageError
-from opperf.history.builds import (
-    Builder,
-    BuildError,
-    Recipe,
-    builds_folder,
-    variables_of,
-)
+from opperf.history.builds import Builder, BuildError, Recipe, builds_folder, variables_of
 
 COUNTING = "echo built >> {log} && cp file made"
 

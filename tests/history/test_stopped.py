@@ -130,20 +130,14 @@ ALL, FEW = {"command": "opperf run -o 1.jsonl"}, {"command": "opperf run c0 c1 c
             [*ran(1), *ran(2, 3, 4, cases=("c5",)), *ran(5), *ran(6, 7, 8, cases=("c5",))],
             [(case, "missing", 1, 2, False) for case in CASES[:5]],
         ),
-        (
-            [*ran(1, 2), *ran(3, cases=("c5",)), *ran(4, 5, **GONE)],
-            [("c0", "missing", 2, 4, True)],
-        ),
+        ([*ran(1, 2), *ran(3, cases=("c5",)), *ran(4, 5, **GONE)], [("c0", "missing", 2, 4, True)]),
         # Half of the suite goes.
         (
             [*ran(1, 2), *ran(3, 4, cases=CASES[3:])],
             [(case, "missing", 2, 3, True) for case in CASES[:3]],
         ),
         # It failed, and then it was taken out.
-        (
-            [*ran(1), run(2, fails(), **GONE), *ran(3, 4, **GONE)],
-            [("c0", "fails", 1, 2, True)],
-        ),
+        ([*ran(1), run(2, fails(), **GONE), *ran(3, 4, **GONE)], [("c0", "fails", 1, 2, True)]),
         # The only series of runs, of which nothing is left.
         ([*ran(1, 2, cases=("c0",)), *ran(3, 4, cases=())], [("c0", "missing", 2, 3, True)]),
         # Runs of another environment say nothing of this one.
@@ -174,10 +168,7 @@ ALL, FEW = {"command": "opperf run -o 1.jsonl"}, {"command": "opperf run c0 c1 c
         # Another version of a benchmark goes on with it, and its failures are its own.
         ([*ran(1, 2), *(run(n, entry(case="v2", name="c0"), **GONE) for n in (3, 4, 5))], []),
         # It fails where it never ran, as the version of the framework is another.
-        (
-            [*ran(1, 2), submission(3, fails(environment="e1"))],
-            [("c0", "fails", 2, 3, True)],
-        ),
+        ([*ran(1, 2), submission(3, fails(environment="e1"))], [("c0", "fails", 2, 3, True)]),
         # A machine on which it always failed says nothing new.
         (
             [*ran(1), submission(2, fails(environment="e1")), *ran(3)]

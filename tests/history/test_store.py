@@ -136,10 +136,7 @@ def test_adding_again_changes_nothing_and_more_of_a_run_is_added(store):
     assert (again.figures, again.series, again.sha) == (0, 0, sha(1))
     (more,) = add_runs(store, "p", [submission(1, entry(999.0), entry(case="c1", name="exp"))])
     assert (more.figures, more.series) == (1, 1)
-    assert medians(store) == {
-        ("relu", "forward", "e0"): [100.0],
-        ("exp", "forward", "e0"): [100.0],
-    }
+    assert medians(store) == {("relu", "forward", "e0"): [100.0], ("exp", "forward", "e0"): [100.0]}
 
 
 def test_points_are_in_the_order_of_commits_whenever_they_come(store):

@@ -6,12 +6,7 @@ import pytest
 from fake_framework import BACKWARD_NS
 
 from opperf.instruments import cold, sampled_passes
-from opperf.instruments.cold import (
-    COPIES,
-    Flush,
-    Ring,
-    count_copies,
-)
+from opperf.instruments.cold import COPIES, Flush, Ring, count_copies
 from opperf.model import Case, NoteCode, OperatorTarget, Status, TensorSpec
 from opperf.worker.measure import measure
 
@@ -78,8 +73,7 @@ def test_copies_are_more_than_a_devices_cache():
 
 def test_as_many_copies_as_it_takes_and_no_more():
     third = Case(
-        OperatorTarget("fake", "f"),
-        {"data": TensorSpec((cold.DEVICE_BYTES // 4,)), "axis": 1},
+        OperatorTarget("fake", "f"), {"data": TensorSpec((cold.DEVICE_BYTES // 4,)), "axis": 1}
     )
     assert count_copies(third) == 3
     rather_more = msgspec.structs.replace(
@@ -116,7 +110,7 @@ def test_copies_take_turns_and_a_backward_pass_is_of_its_own_record():
 
 
 def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeypatch):
-    monkeypatch.setattr(fake, "supports_fork", lambda device: False, raising=False)
+    monkeypatch.setattr(fake.processes, "supports_fork", lambda device: False, raising=False)
     monkeypatch.setattr(fake, "parse_device", str)
     case = make_case("relu", passes=BOTH, cache="cold", device="gpu(0)", warmup=0, runs=3)
     record = measure(case, fake)

@@ -78,7 +78,7 @@ def test_what_the_allocator_reserved_is_that_of_the_most_passes(fake, monkeypatc
         opened.append(SimpleNamespace(peak_bytes=1, kept_bytes=0, reserved_bytes=len(opened)))
         yield opened[-1]
 
-    monkeypatch.setattr(fake, "memory", memory)
+    monkeypatch.setattr(fake.memory, "measure", memory)
     # The first context is that of the whole case, each pass has one more.
     assert measure_case_peaks(case("relu", passes), fake, bound_of).reserved == len(passes)
 
@@ -88,7 +88,7 @@ def test_a_framework_without_a_reserving_allocator_has_no_figure(fake):
 
 
 def test_the_compilers_tensors_are_not_counted(fake):
-    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    fake.modes.names, fake.modes.compiled = ("eager", "compile"), ("compile",)
     compiled = set()
 
     def bind(mode):

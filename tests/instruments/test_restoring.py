@@ -23,7 +23,7 @@ def record_of(name, function, inputs, mode="", backward=False):
     settings = Settings(
         profiler="python",
         device=framework.devices()[0],
-        mode=mode or framework.modes[0],
+        mode=mode or framework.modes.names[0],
         warmup=1,
         runs=2,
         memory=False,
@@ -151,7 +151,7 @@ def test_inputs_that_cannot_be_restored_are_noted(fake, make_case, monkeypatch):
         def restore(self, contents):
             raise RuntimeError("it is fixed")
 
-    monkeypatch.setattr(fake, "watch", lambda target, value, call: Fixed(), raising=False)
+    monkeypatch.setattr(fake.restoring, "watch", lambda target, value, call: Fixed(), raising=False)
     record = measure(make_case("relu", runs=2), fake)
     (note,) = (one for one in record.notes if one.code is NoteCode.WRITTEN)
     assert "writes to data" in note.message and "it is fixed" in note.message

@@ -151,10 +151,7 @@ class CommandLine:
         )
 
     def __call__(
-        self,
-        *arguments: str,
-        code: int = 0,
-        program: tuple[str, ...] = MODULE,
+        self, *arguments: str, code: int = 0, program: tuple[str, ...] = MODULE
     ) -> tuple[str, str]:
         """What it prints on standard output and on standard error, but for the framework that it
         chose, if it ends with `code`."""

@@ -192,7 +192,7 @@ def test_other_tensors_follow_from_a_users_shape(path, shapes):
 
 
 def test_functions_that_errors_suggest_are_at_their_paths(framework):
-    paths = framework.function_paths()
+    paths = framework.naming.function_paths()
     assert {"nd.add", "np.add", "np.linalg.solve"} <= set(paths)
     for path in paths:
-        framework.callable_target(path)
+        framework.naming.callable_target(path)

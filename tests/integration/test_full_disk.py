@@ -239,11 +239,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "output_format, files",
-    [
-        ("json", ["out.environment.json", "out.json"]),
-        ("md", ["out.md"]),
-    ],
+    "output_format, files", [("json", ["out.environment.json", "out.json"]), ("md", ["out.md"])]
 )
 def test_an_output_that_does_not_fit(shell, disk, output_format, files):
     output = disk.folder / f"out.{output_format}"

@@ -170,7 +170,11 @@ def test_calls_seen_elsewhere_have_the_contents_of_the_rule(torch, path, given, 
         else TensorSpec(value, "int64" if name == last else "float32")
         for name, value in given.items()
     }
-    target = torch.callable_target(path) if path.startswith("torch") else torch.resolve(path).target
+    target = (
+        torch.naming.callable_target(path)
+        if path.startswith("torch")
+        else torch.resolve(path).target
+    )
     case = as_called(torch, Case(target, arguments), {})
     own = case.arguments[place].fill
     assert (own.distribution, own.low, own.high) == ("integers", *ends)
@@ -280,4 +284,4 @@ def test_arguments_are_written_as_in_pytorch(torch, name, shapes, values, expect
 )
 def test_an_overload_that_is_gone_says_what_there_is_in_its_place(torch, name, message):
     with pytest.raises(UnknownOperatorError, match=message):
-        torch.callable_target(name)
+        torch.naming.callable_target(name)

@@ -42,9 +42,7 @@ def called(one):
 
 
 SEQUENCE = TensorSpec((5, 3))
-ROWS = Mapping(
-    {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,)},
-)
+ROWS = Mapping({"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,)})
 INDICES = TensorSpec((2, 1), "int32", Fill("literal", data=[[4], [1]]))
 
 
@@ -134,7 +132,7 @@ HELD = case("lax.with_sharding_constraint", x=SEQUENCE, shardings=Device())
 def test_a_script_makes_the_same_call_without_opperf(one):
     prepared, made = called(one)
     with JAX.scope(one):
-        text = JAX.source(one, prepared.arguments, prepared.call)
+        text = JAX.recordings.source(one, prepared.arguments, prepared.call)
     assert "opperf" not in text
     names = {}
     exec(text, names)
@@ -148,4 +146,4 @@ def test_a_script_makes_the_same_call_without_opperf(one):
 def test_shapes_of_results_are_known_without_a_call(one):
     _, made = called(one)
     shapes = [leaf.shape for leaf in jax.tree_util.tree_leaves(made)]
-    assert JAX.output_shapes(one) == shapes
+    assert JAX.inference.output_shapes(one) == shapes

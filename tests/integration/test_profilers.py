@@ -194,4 +194,6 @@ def test_the_wall_clock_sees_what_the_profiler_does_not(record, clock):
 
 def test_calls_are_queued_together_on_a_gpu_alone():
     framework = load("mxnet")
-    assert framework.is_asynchronous("gpu(1)") and not framework.is_asynchronous("cpu(0)")
+    assert framework.queues.is_asynchronous("gpu(1)") and not framework.queues.is_asynchronous(
+        "cpu(0)"
+    )

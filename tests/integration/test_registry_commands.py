@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import sys
+from pathlib import Path
 
 import mxnet as mx
 import pytest
@@ -110,7 +111,7 @@ def tensors(case, prepared):
 def measured_gradients(framework, case, prepared):
     """The gradients of a case as they are measured."""
     with framework.scope(case):
-        framework.gradient(case, prepared.call, prepared.differentiated)
+        framework.gradients.gradient(case, prepared.call, prepared.differentiated)
         mx.nd.waitall()
     found = tensors(case, prepared).values()
     return gradients(one.tensor for one in found if one.spec.gradient)
@@ -150,7 +151,7 @@ def test_the_script_of_every_case_has_the_tensors_and_gradients_that_are_measure
             try:
                 exec(call, namespace)
             except mx.base.MXNetError as error:
-                assert framework.unavailable.search(framework.refusal(error)), text
+                assert framework.build.unavailable.search(framework.refusal(error)), text
                 continue
         ran.add(case.label)
         if backward:
@@ -160,3 +161,15 @@ def test_the_script_of_every_case_has_the_tensors_and_gradients_that_are_measure
                 differing[f"{case.label} {case.id}"] = text
     assert differing == {}
     assert len(compared) > 300 and len(ran) > 0.97 * len({case.label for case in cases})
+
+
+def test_rules_are_a_table_of_what_made_the_cases(command_here):
+    out, _ = command_here("show", "relu", "--rules", "--format", "json")
+    rows = json.loads(out)
+    assert {"shared family", "binding", "row"} <= {row["layer"] for row in rows}
+    file, _, line = next(row["place"] for row in rows if row["layer"] == "row").rpartition(":")
+    assert Path(file).name == "elementwise.py" and int(line) > 1
+    listed, _ = command_here("list", "relu", "--rules", "--format", "json")
+    assert json.loads(listed) == rows
+    text, _ = command_here("list", "relu", "--rules")
+    assert "shared family" in text and text.rstrip().endswith("cases")

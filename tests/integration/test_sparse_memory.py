@@ -80,7 +80,7 @@ def test_a_csr_tensor_is_valid_and_as_dense_as_its_spec(framework, density, dtyp
     np.testing.assert_array_equal(made.asnumpy(), again.asnumpy())
     if density < 1:
         assert (made.asnumpy() != framework.tensor(spec, "cpu(0)", 4).asnumpy()).any()
-    assert framework.extents([made])[0].bytes == tensor_bytes(spec)
+    assert framework.arrays.extents([made])[0].bytes == tensor_bytes(spec)
 
 
 @pytest.mark.parametrize("density", DENSITIES)
@@ -92,7 +92,7 @@ def test_a_row_sparse_tensor_is_valid_and_as_dense_as_its_spec(framework, densit
     rows = np.flatnonzero(made.asnumpy().any(axis=(1, 2)))
     np.testing.assert_array_equal(rows, made.indices.asnumpy())
     assert len(rows) == spec.stored == max(1, round(100 * density))
-    assert framework.extents([made])[0].bytes == tensor_bytes(spec)
+    assert framework.arrays.extents([made])[0].bytes == tensor_bytes(spec)
 
 
 def test_a_block_holds_all_that_is_stored(framework):
@@ -104,7 +104,7 @@ def test_a_block_holds_all_that_is_stored(framework):
 @pytest.mark.parametrize("layout", ["csr", "row_sparse"])
 def test_the_spec_of_an_array_has_its_density(framework, layout):
     spec = TensorSpec((100, 50), layout=layout, density=0.05)
-    described = framework.describe(framework.tensor(spec, "cpu(0)", 0))
+    described = framework.arrays.describe(framework.tensor(spec, "cpu(0)", 0))
     assert (described.layout, described.density) == (layout, 0.05)
     dense = msgspec.structs.replace(spec, layout="dense", density=1.0)
-    assert framework.describe(framework.tensor(dense, "cpu(0)", 0)).density == 1
+    assert framework.arrays.describe(framework.tensor(dense, "cpu(0)", 0)).density == 1

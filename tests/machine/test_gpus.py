@@ -213,7 +213,7 @@ def test_a_gpu_that_stays_hot_is_not_waited_for_without_end():
 
 def test_a_record_has_the_state_of_its_gpu(library, fake, make_case, monkeypatch):
     library(fake_nvml([(1410, 71, POWER)]))
-    monkeypatch.setattr(fake, "uuid", lambda device: UUID)
+    monkeypatch.setattr(fake.queues, "uuid", lambda device: UUID)
     record = measure(make_case("relu"), fake)
     assert record.status is Status.OK
     assert (record.gpu.reasons, record.gpu.lowest_mhz) == (("power cap",), 1410)
@@ -232,7 +232,7 @@ def test_times_are_measured_again_once_a_gpu_that_was_slowed_is_cool(
     case = make_case("relu", passes=("forward", "backward"), runs=3, warmup=0, memory=True)
     plain = measure(case, fake)
     calls = fake.calls.count("call")
-    monkeypatch.setattr(fake, "uuid", lambda device: UUID)
+    monkeypatch.setattr(fake.queues, "uuid", lambda device: UUID)
     record = measure(case, fake)
     assert (record.gpu.lowest_mhz, record.gpu.readings) == (1900, 2)
     # The note on the first readings is gone, and all else is as without a GPU.

@@ -159,8 +159,7 @@ def test_cores_beside_a_worker(sysfs, files, usable, pinned, others):
 
 
 @pytest.mark.parametrize(
-    "text, found",
-    [("2", {2}), ("0-3,8", {0, 1, 2, 3, 8}), (" 1 , 2-2 ", {1, 2}), ("3,3", {3})],
+    "text, found", [("2", {2}), ("0-3,8", {0, 1, 2, 3, 8}), (" 1 , 2-2 ", {1, 2}), ("3,3", {3})]
 )
 def test_a_list_of_cores(text, found):
     assert parse_list(text, frozenset({0, 1, 2, 3, 8})) == found

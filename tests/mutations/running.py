@@ -93,11 +93,7 @@ class InputError(Exception):
 
 
 def search(
-    entrance: Entrance,
-    seed: str,
-    kinds: Iterable[str],
-    keep: Path | None = None,
-    first: int = 0,
+    entrance: Entrance, seed: str, kinds: Iterable[str], keep: Path | None = None, first: int = 0
 ) -> Iterator[Trial]:
     """Damages an entrance's input once in each of these kinds, in which an empty one is any, and
     yields how the command ended. `seed` and the position decide the damage; those before `first`

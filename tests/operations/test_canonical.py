@@ -17,10 +17,13 @@ from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.table import ALL
 from opperf.operations.uses import Input, names_of, operations
-from opperf.rules.jax.operations import TABLE as JAX
-from opperf.rules.mxnet.operations import TABLE as MXNET
-from opperf.rules.numpy.operations import TABLE as NUMPY
-from opperf.rules.torch.operations import TABLE as TORCH
+from opperf.rules.engine import rules_module
+
+USES = {
+    name: names_of(rules_module(f"opperf.rules.{name}").OPERATIONS)
+    for name in ("jax", "mxnet", "numpy", "torch")
+}
+"""By framework, the names of the operators of each operation."""
 
 PACKAGE = Path(opperf.operations.__file__).parent
 
@@ -93,9 +96,9 @@ def test_a_word_that_is_no_input() -> None:
 
 
 def test_every_operation_is_a_frameworks() -> None:
-    assert set(OPERATIONS) == {name for one in (JAX, MXNET, NUMPY, TORCH) for name in names_of(one)}
+    assert set(OPERATIONS) == {name for one in USES.values() for name in one}
 
 
 def test_operators_of_one_meaning_have_one_operation() -> None:
     added = {"_npi_add", "broadcast_add", "elemwise_add", "_grad_add", "_plus_scalar"}
-    assert added <= set(names_of(MXNET)["add"])
+    assert added <= set(USES["mxnet"]["add"])

@@ -102,10 +102,7 @@ sys.stdin.read()
 def test_a_child_ends_with_its_group_and_all_that_has_its_mark(grace_s):
     outer, mark = Mark(), Mark()
     child = Child(
-        [sys.executable, "-c", STARTS],
-        outer.variables(os.environ),
-        requests="answered",
-        mark=mark,
+        [sys.executable, "-c", STARTS], outer.variables(os.environ), requests="answered", mark=mark
     )
     pids = decoder_of(list[int]).decode(child.channel.line(WAIT_S))
     assert len(psutil.Process(child.pid).environ()[MARK].split()) >= 2

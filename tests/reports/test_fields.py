@@ -73,7 +73,7 @@ def test_rows_of_csv_have_texts_and_numbers():
 def test_tables_have_titles_and_tones_and_omit_what_no_row_has():
     table = table_of(FIELDS, ROWS)
     assert [column.title for column in table.columns] == [
-        *("Name", "Calls", "Share", "Time", "Tags", "Verdict", "Shown"),
+        *("Name", "Calls", "Share", "Time", "Tags", "Verdict", "Shown")
     ]
     by_title = {column.title: column for column in table.columns}
     assert by_title["Verdict"].cells == [Cell("slower", "worse"), Cell("")]

@@ -3,12 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.model import (
-    Kind,
-    ListedOperator,
-    Operator,
-    Parameter,
-)
+from opperf.model import Kind, ListedOperator, Operator, Parameter
 from opperf.reports.listing import FIELDS, categories_report, operators_report, parameter_text
 from tests.writing import told
 

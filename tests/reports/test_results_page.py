@@ -33,13 +33,7 @@ RESULTS = {
 
 def test_every_figure_is_in_its_column():
     titles, *rows = table_of(results_text(RESULTS, {}, MetricKind.KERNEL))
-    assert titles == [
-        "Operator",
-        "Inputs",
-        "Forward (ms)",
-        "Backward (ms)",
-        "Memory (kB)",
-    ]
+    assert titles == ["Operator", "Inputs", "Forward (ms)", "Backward (ms)", "Memory (kB)"]
     assert rows == [
         ["abs", "{'data': (2, 2)}", "---", "---", "0.016"],
         ["relu", "{'data': (8,)}", "99.0", "---", "0.064"],

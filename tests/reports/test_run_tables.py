@@ -269,11 +269,7 @@ def test_no_case_vanishes(records):
 def test_numbers_have_the_name_of_their_setting():
     pair = [made("relu", "eager", threads, 1000.0 * threads) for threads in (1, 2)]
     (table,) = axis_tables(pair, ("forward",))
-    assert cells(table)[0][2:] == [
-        "threads 1 us",
-        "threads 2 us",
-        "threads 2/threads 1",
-    ]
+    assert cells(table)[0][2:] == ["threads 1 us", "threads 2 us", "threads 2/threads 1"]
 
 
 def test_settings_in_which_rows_differ_are_not_cut():

@@ -43,7 +43,7 @@ def test_candidates_are_judged_and_reported(folder: Path) -> None:
     said: list[str] = []
     asked = request("own.py:right", "own.py:zeros", trials=("n=400", "n=600"))
     found = judge_candidates(asked, said.append)
-    assert [verdict.status.value for verdict in found.verdicts] == ["passed", "wrong"]
+    assert [verdict.status.value for verdict in found.found] == ["passed", "wrong"]
     assert (found.code, said) == (1, ["judging own.py:right", "judging own.py:zeros"])
     assert found.reason.startswith("own.py:zeros wrong: n=400: ")
     header = list(found.report.header)
@@ -57,7 +57,7 @@ def test_candidates_are_judged_and_reported(folder: Path) -> None:
         ("n=600", "own.py:zeros", "wrong"),
     ]
     assert all(bool(row["speedup"]) is (row["name"] == "reference") for row in rows)
-    assert code_of(found.verdicts[:1]) == 0
+    assert code_of(found.found[:1]) == 0
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,8 @@ from opperf.errors import UsageError
 from opperf.instruments.profilers.summary import summarise
 from opperf.metrics import metrics_by_name
 from opperf.model import Note, NoteCode, Record
-from opperf.results.columns import (
-    check_columns,
-    count_uncertain,
-    known_columns,
-    select_columns,
-)
-from opperf.results.rates import DRAWN
+from opperf.results.columns import check_columns, count_uncertain, known_columns, select_columns
+from opperf.results.rates import BANDWIDTH
 from opperf.results.units import Figure
 from tests.results.conftest import summary
 
@@ -126,19 +121,19 @@ def test_uncertain_figures_are_counted_among_those_that_scatter(record: Record) 
 
 
 def test_the_rate_is_bytes_over_the_time_with_the_bounds_the_other_way_round(make_point):
-    found = DRAWN["bandwidth"][1](make_point(time=1000.0, moved=4000))
+    found = BANDWIDTH.rate(make_point(time=1000.0, moved=4000))
     assert found.value == 4.0
     assert found.low == pytest.approx(4000 / 1050) and found.high == pytest.approx(4000 / 950)
 
 
 def test_a_time_without_an_interval_gives_a_rate_without_one(make_point):
     single = {"forward": summary(1000.0, ci_low=float("nan"), ci_high=float("nan"))}
-    found = DRAWN["bandwidth"][1](make_point(moved=4000, summaries=single))
+    found = BANDWIDTH.rate(make_point(moved=4000, summaries=single))
     assert found == (4.0, None, None)
 
 
 @pytest.mark.parametrize("changes", [{"moved": 0}, {"time": 0.0, "moved": 8}])
 def test_there_is_no_rate_without_bytes_or_time(make_point, changes):
-    assert DRAWN["bandwidth"][1](make_point(**changes)) is None
+    assert BANDWIDTH.rate(make_point(**changes)) is None
     backward = {"backward": summary(5.0)}
-    assert DRAWN["bandwidth"][1](make_point(moved=8, summaries=backward)) is None
+    assert BANDWIDTH.rate(make_point(moved=8, summaries=backward)) is None

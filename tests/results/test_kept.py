@@ -12,14 +12,7 @@ from opperf.model import CaseLine
 from opperf.reports import writing
 from opperf.reports.writing import export
 from opperf.results import kept
-from opperf.results.kept import (
-    display,
-    keep,
-    kept_runs,
-    profile_folder,
-    resolve,
-    runs_folder,
-)
+from opperf.results.kept import display, keep, kept_runs, profile_folder, resolve, runs_folder
 from opperf.results.kept_facts import read_facts
 from opperf.results.run_files import is_default_output, locate, remember, run_of
 from opperf.results.runfile import RunWriter, read_run

@@ -9,16 +9,7 @@ from click.testing import CliRunner
 from opperf.commands.run_files import merge as command
 from opperf.errors import RunFileError
 from opperf.instruments.profilers.summary import summarise
-from opperf.model import (
-    Case,
-    Closing,
-    Header,
-    OperatorTarget,
-    ProcessResult,
-    Record,
-    Run,
-    Status,
-)
+from opperf.model import Case, Closing, Header, OperatorTarget, ProcessResult, Record, Run, Status
 from opperf.reports.writing import runfile_text
 from opperf.results.kept import streams_of
 from opperf.results.merging import Part, copy_streams, merge_parts
@@ -76,10 +67,7 @@ def test_of_a_case_in_several_files_the_one_that_ran_counts(tmp_path):
     failed = record(CASES[0], status=Status.CRASHED)
     first, second, third = record(CASES[1], 1.0), record(CASES[1], 2.0), record(CASES[0], 3.0)
     merged, warnings = merge_parts(
-        [
-            part(tmp_path, 1, third, first),
-            part(tmp_path, 2, failed, second),
-        ]
+        [part(tmp_path, 1, third, first), part(tmp_path, 2, failed, second)]
     )
     assert [one.summaries["forward"].median for one in merged.records] == [3.0, 2.0]
     assert warnings[0].startswith("2 cases in several files")

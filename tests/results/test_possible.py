@@ -32,10 +32,7 @@ from tests.results.conftest import summary
         ({"ci_high": 8.0}, "summaries.forward.median is 10, which is above ci_high, 8"),
         ({"max": 8.0}, "summaries.forward.median is 10, which is above max, 8"),
         ({"mad": -1.0}, "summaries.forward.mad is -1, which is below zero"),
-        (
-            {"median": float("inf")},
-            "summaries.forward.median is inf, which is above max, 20",
-        ),
+        ({"median": float("inf")}, "summaries.forward.median is inf, which is above max, 20"),
         ({"unit": "s"}, "summaries.forward.unit is 's', and Forward is measured in ns"),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_command_names_the_settings_that_it_would_not_have_anyway():
     gpu = {"device": "gpu(0)", "env": {"A": "1", "B": "2"}, "memory": False}
     assert needed_settings(gpu, ("gpu(0)", "cpu(0)")) == {"env": gpu["env"], "memory": False}
     assert option_words(gpu) == [
-        *("--ctx", "gpu(0)", "--env", "A=1", "--env", "B=2", "--no-memory"),
+        *("--ctx", "gpu(0)", "--env", "A=1", "--env", "B=2", "--no-memory")
     ]
 
 

@@ -3,9 +3,8 @@
 import pytest
 
 from opperf.model import Kind
-from opperf.rules.default_params import DEFAULTS_INPUTS, PARAMS_OF_TYPE_NDARRAY
-from opperf.rules.mxnet import default_params
-from opperf.rules.mxnet.default_params import defaults
+from opperf.rules import default_params
+from opperf.rules.default_params import DEFAULTS_INPUTS, PARAMS_OF_TYPE_NDARRAY, defaults
 from opperf.rules.mxnet.names import TABLE
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import fixed, tensor, tensors

@@ -83,12 +83,7 @@ BAGS = {"indices": whole(60), "num_weights": 9, "offsets": whole(20)}
             {"query": real(12, 2, 8), "cum_seq_q": whole(4)},
             [0, 4, 8, 12],
         ),
-        (
-            "ctc_loss",
-            "target_lengths",
-            {"targets": whole(8), "target_lengths": whole(4)},
-            [2] * 4,
-        ),
+        ("ctc_loss", "target_lengths", {"targets": whole(8), "target_lengths": whole(4)}, [2] * 4),
         (
             "ctc_loss",
             "input_lengths",

@@ -16,7 +16,7 @@ from opperf.operations.distributions import PARAMETERS, operation_of
 from opperf.operations.references import distributions as references
 from opperf.rules.configurations import WHY, inputs_of
 from opperf.rules.families.distributions import DENSITIES, DISTRIBUTIONS, FAMILIES, INVERSES
-from opperf.rules.jax.operations.scipy_distributions import FUNCTIONS
+from opperf.rules.jax.scipy_special import FUNCTIONS_OF
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import REQUESTED
@@ -43,7 +43,7 @@ def filled(name: str) -> list[dict[str, Any]]:
 
 USED = {
     (distribution, function)
-    for distribution, functions in FUNCTIONS.values()
+    for distribution, functions in FUNCTIONS_OF.values()
     for function in functions.split()
 }
 """Distributions and those of their functions that a framework has; SciPy takes minutes for some of

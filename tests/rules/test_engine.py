@@ -7,7 +7,8 @@ import pytest
 from opperf.errors import RuleError
 from opperf.model import DType, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.operations.uses import Choice, use
-from opperf.rules.configurations import DTYPE, PHASE, WHY, Configuration
+from opperf.rules.configurations import DTYPE, PHASE, ROW, TAGS, WHY, inputs_of, read_configuration
+from opperf.rules.deriving import in_dtype
 from opperf.rules.engine import (
     FOUND,
     OUTPUT,
@@ -18,11 +19,10 @@ from opperf.rules.engine import (
     inputs_for,
     rules_module,
 )
-from opperf.rules.fuzzing import Fuzz
-from opperf.rules.registering import Families, NoInputs, Repetition
-from opperf.rules.repeating import repeated
+from opperf.rules.extents import Fuzz
+from opperf.rules.registering import Families, NoInputs
 from opperf.rules.search import SearchResult
-from opperf.rules.shapes import DISPATCH
+from opperf.rules.shapes import DISPATCH, FEW
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import (
     AT_LEAST_SINGLE,
@@ -60,6 +60,7 @@ def rules(families=None, table=None, **others):
             "TABLE": {key: (lambda o, p, made=made: made) for key, made in (table or {}).items()},
             "OPERATIONS": {},
             "GRADIENTS": True,
+            "DTYPE": "float32",
             "OPTIONAL_TENSORS": frozenset(),
             "TRAIN_PHASE": frozenset(),
             "NEEDS_OUTPUT": frozenset(),
@@ -142,33 +143,8 @@ class TestOwnDtype:
     def test_of_a_users_operator_is_the_users_alone(self):
         families = Families()
         families.add("op")(family({"data": tensor(2)}))
-        families.repeat("bfloat16", {"op": ""})
+        families.derive(in_dtype("bfloat16"), "op")
         assert [own for _, own, _ in self.found(families, "")] == [""]
-
-
-class TestRepeated:
-    """A configuration in another dtype."""
-
-    MADE = tuple(
-        Configuration({"data": spec}, "rule:test", why, None)
-        for spec, why in (
-            (TensorSpec((2, 2), "", strides=(1, 2)), "a"),
-            (tensor(2, dtype="int64"), "b"),
-            (tensor(2), "c"),
-            (tensor(3), "d"),
-        )
-    )
-
-    @pytest.mark.parametrize(
-        "beginning, expected", [("", ["c"]), ("d", ["d"]), ("a", ["a"]), ("b", []), ("x", [])]
-    )
-    def test_is_the_first_contiguous_one_of_the_requested_dtype(self, beginning, expected):
-        found = list(repeated(self.MADE, Repetition("bfloat16", beginning)))
-        assert [one.why for one in found] == [f"{why}, in bfloat16" for why in expected]
-        assert all(one.dtype == "bfloat16" for one in found)
-
-    def test_is_none_where_nothing_is_registered(self):
-        assert list(repeated(self.MADE, None)) == []
 
 
 class TestFamilies:
@@ -270,6 +246,19 @@ class TestInputsFor:
         families.add("sum")(family({"lhs": tensor(6)}))
         assert shapes() == [{"lhs": (6,)}]
 
+    def test_a_frameworks_family_adds_to_the_shared_one_unless_it_says_why_not(self, monkeypatch):
+        monkeypatch.setattr("opperf.rules.registering.is_users", lambda family: False)
+        asked = operator("sum", parameter("lhs"), parameter("rhs"))
+        shared = family({"x": tensor(4), "y": tensor(5)})
+        four, six = ({"lhs": tensor(extent), "rhs": tensor(5)} for extent in (4, 6))
+        for words, expected in ({}, [4, 6]), ({"replaces": "sums of rows"}, [6, 4]):
+            families = Families()
+            families.operation("add")(shared)
+            families.add("sum", **words)(family(six, four))
+            chosen = rules(families, OPERATIONS={"sum": use("add", "x=lhs y=rhs")})
+            made = arguments_of(inputs_for(asked, chosen, DEFAULT, "float32"))
+            assert [one["lhs"].shape[0] for one in made] == expected
+
     def test_what_an_operator_has_no_argument_for_is_left_to_others(self):
         families = Families()
         families.operation("flip")(family({"x": tensor(4)}, {"x": tensor(5), "axis": 1}))
@@ -301,6 +290,22 @@ class TestInputsFor:
         (own,) = inputs_for(operator("negative", parameter("x")), chosen, DEFAULT, "float32")
         assert (own.why, own.phase, own.arguments.keys()) == ("an image", "predict", {"x"})
 
+    def test_a_tag_without_a_meaning_is_an_error(self):
+        made = {"x": tensor(4), TAGS: ("tiny", "tokns"), ROW: "rules.py:7"}
+        with pytest.raises(RuleError, match=r"^rules\.py:7: no tag is called 'tokns'; did you mea"):
+            read_configuration(made, "rule:test")
+        assert read_configuration({**made, TAGS: ("tokens",)}, "rule:test").tags == ("tokens",)
+        with pytest.raises(RuleError, match=r"^rules\.py:7: tags are a tuple, not 'tokens'"):
+            read_configuration({**made, TAGS: "tokens"}, "rule:test")
+
+    def test_a_role_that_the_operation_lacks_is_an_error(self):
+        families = Families()
+        families.operation("flip")(family({"x": tensor(4), "axes": 1}))
+        chosen = rules(families, OPERATIONS={"flip": use("flip", "x axis")})
+        asked = operator("flip", parameter("x"), parameter("axis"))
+        with pytest.raises(RuleError, match=r"\.py:\d+: .* flip has no role 'axes'; did you mean"):
+            inputs_for(asked, chosen, DEFAULT, "float32")
+
     def test_an_operator_of_several_operations(self):
         families = Families()
         families.operation("relu", "tanh")(
@@ -321,7 +326,7 @@ class TestInputsFor:
     def test_lines_that_several_operations_share_name_the_choice(self):
         families = Families()
         families.operation("relu", "tanh")(
-            family({"x": tensor(4), WHY: "a vector"}, {"x": tensor(1), WHY: DISPATCH})
+            family({"x": tensor(4), WHY: "a vector"}, {"x": tensor(1), **FEW})
         )
         uses = {name: use(name, "x=data -kind") for name in ("relu", "tanh")}
         chosen = rules(families, OPERATIONS={"act": Choice("kind", uses)})
@@ -331,11 +336,11 @@ class TestInputsFor:
 
     def test_a_framework_without_gradients(self):
         families = Families()
-        families.operation("sum_of_many")(
-            family({"tensors": tensors([tensor(2), tensor(3)]), "x": tensor(4)})
+        families.operation("gradient")(
+            family({"spacing": tensors([tensor(2), tensor(3)]), "x": tensor(4)})
         )
-        asked = operator("add_n", parameter("args", Kind.TENSORS), parameter("x"))
-        table = {"add_n": use("sum_of_many", "tensors=args x")}
+        asked = operator("grad", parameter("args", Kind.TENSORS), parameter("x"))
+        table = {"grad": use("gradient", "spacing=args x")}
         chosen = rules(families, OPERATIONS=table, GRADIENTS=False)
         (made,) = inputs_for(asked, chosen, DEFAULT, "float32")
         assert made.arguments == {
@@ -344,15 +349,15 @@ class TestInputsFor:
         }
 
     def test_a_frameworks_own_family_by_role(self):
-        table = {"op": use("add", "x=lhs y=rhs"), "flip": use("flip", "x", axis=0)}
+        table = {"op": use("flip", "x=data"), "add": use("add", "x y")}
 
         def own(operation, preset):
-            yield {"x": operation.name, "y": preset.name}
+            yield {"x": f"{operation.name} {preset.name}"}
             yield {"x": 1, "axis": 1}
 
-        asked = operator("op", parameter("lhs"), parameter("rhs"))
-        assert list(arguments_by_role(asked, table, own, DEFAULT)) == [
-            {"lhs": "add", "rhs": "default"}
+        asked = operator("op", parameter("data"))
+        assert [inputs_of(one) for one in arguments_by_role(asked, table, own, DEFAULT)] == [
+            {"data": "flip default"}
         ]
         assert list(arguments_by_role(operator("other"), table, own, DEFAULT)) == []
 

@@ -61,10 +61,7 @@ def test_tensors_that_follow_are_preferred_to_plain_values_that_could():
         tried.append(one)
         return one["data"].shape == one["weight"].shape
 
-    assert names(groups(arguments, accepts)) == [
-        {"data[0]", "weight[0]"},
-        {"data[1]", "weight[1]"},
-    ]
+    assert names(groups(arguments, accepts)) == [{"data[0]", "weight[0]"}, {"data[1]", "weight[1]"}]
     assert all(one["units"] == 32 for one in tried)
 
 
@@ -130,10 +127,7 @@ def test_places_are_axes_of_tensors_and_whole_numbers_and_nothing_else():
 
 def test_a_tensor_with_numbers_beside_it_in_a_list_has_its_own_place():
     arguments = {"index": (tensor(4), 3)}
-    assert places(arguments) == {
-        Place("index", 0, 0, True): 4,
-        Place("index", 1, None, False): 3,
-    }
+    assert places(arguments) == {Place("index", 0, 0, True): 4, Place("index", 1, None, False): 3}
     made = with_extents(arguments, {Place("index", 0, 0, True): 8})
     assert made == {"index": (tensor(8), 3)}
 

@@ -61,11 +61,7 @@ def test_leading_axes_are_joined_where_as_many_are_refused():
 
 @pytest.mark.parametrize(
     ("name", "size", "shape"),
-    [
-        ("flat", (2, 3, 5), (4, 6)),
-        ("flat", (2, 5), (2, 5)),
-        ("rigid", (2, 5), (4, 6)),
-    ],
+    [("flat", (2, 3, 5), (4, 6)), ("flat", (2, 5), (2, 5)), ("rigid", (2, 5), (4, 6))],
 )
 def test_axes_and_shapes_that_are_to_stay_stay(name, size, shape):
     assert shapes_in(fitted(name, [{"data": tensor(4, 6)}], size)) == {"data": shape}

@@ -3,8 +3,7 @@
 import itertools
 import math
 
-from opperf.rules.extents import elements, groups
-from opperf.rules.fuzzing import Fuzz, draw
+from opperf.rules.extents import Fuzz, draw, elements, groups
 from opperf.rules.values import tensor
 
 MATRIX = {"data": tensor(16, 32)}

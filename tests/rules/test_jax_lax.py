@@ -10,15 +10,15 @@ pytest.importorskip("jax")
 
 from opperf.frameworks import load  # noqa: E402
 from opperf.model import Operator  # noqa: E402
-from opperf.rules import jax as rules  # noqa: E402
-from opperf.rules.engine import Inputs, inputs_for  # noqa: E402
-from opperf.rules.jax.operations import TABLE, lax_reductions, lax_shapes  # noqa: E402
+from opperf.rules.engine import Inputs, inputs_for, rules_module  # noqa: E402
+from opperf.rules.jax import lax_reductions, lax_shapes  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from tests.values.jax.particular import LATER  # noqa: E402
 
 FRAMEWORK = load("jax")
-ONE = ("lax.conv_general_dilated_patches",)
-"""Functions that networks call with one kind of input."""
+RULES = rules_module(FRAMEWORK.rules)
+ONE = ("lax.collapse", "lax.conv_general_dilated_patches", "lax.expand_dims", "lax.squeeze")
+"""Functions that networks call with one kind of input, or that XLA compiles to one kind of copy."""
 
 LONGEST = 120
 """Characters of a line of why, at most."""
@@ -28,7 +28,7 @@ def inputs(name: str, size: str = "default") -> list[Inputs]:
     """The configurations of a function."""
     operator = FRAMEWORK.resolve(name)
     assert isinstance(operator, Operator)
-    made = inputs_for(operator, rules, PRESETS[size], "float32")
+    made = inputs_for(operator, RULES, PRESETS[size], "float32")
     assert isinstance(made, list), made
     return made
 
@@ -36,7 +36,9 @@ def inputs(name: str, size: str = "default") -> list[Inputs]:
 def test_every_function_has_several_inputs_each_with_a_reason() -> None:
     wrong: dict[str, list[str]] = {}
     absent = {name for name in LATER if FRAMEWORK.resolve(name) is None}
-    for name in sorted(name for name in TABLE.keys() - absent if name.startswith("lax.")):
+    for name in sorted(
+        name for name in RULES.OPERATIONS.keys() - absent if name.startswith("lax.")
+    ):
         reasons = [one.why for one in inputs(name)]
         if (
             len(reasons) <= (name not in ONE)
@@ -57,7 +59,7 @@ def older(name: str, **required: bool | None) -> list[Inputs]:
         if required.get(one.name, True) is not None
     ]
     one = msgspec.structs.replace(operator, parameters=tuple(parameters))
-    made = inputs_for(one, rules, PRESETS["small"], "")
+    made = inputs_for(one, RULES, PRESETS["small"], "")
     assert isinstance(made, list), made
     return made
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.rules.mxnet.jpeg import END, RESTARTS, START, TILE_SIDE, jpeg
+from opperf.rules.mxnet.image import END, RESTARTS, START, TILE_SIDE, jpeg
 
 
 def size_in(file):

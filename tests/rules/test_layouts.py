@@ -6,9 +6,10 @@ import pytest
 from opperf.frameworks import load
 from opperf.frameworks.numpy.tensors import view
 from opperf.rules.engine import inputs_for, rules_module
-from opperf.rules.numpy.layouts import LAYOUTS, block, every_other_column, transposed
-from opperf.rules.numpy.linalg import decimal_below, prime_below
+from opperf.rules.numpy.layouts import FAMILIES, block
+from opperf.rules.shapes import decimal_below, prime_below
 from opperf.rules.sizes import PRESETS
+from opperf.rules.values import every_other_column, tensor, transposed
 
 NUMPY = load("numpy")
 RULES = rules_module(NUMPY.rules)
@@ -24,12 +25,14 @@ def seen(spec, storage):
 
 def test_views_are_the_ones_they_say():
     whole = np.arange(6.0 * 8).reshape(6, 8)
-    assert np.array_equal(seen(transposed((8, 6)), whole), whole.T)
-    assert np.array_equal(seen(every_other_column((6, 4)), whole), whole[:, ::2])
-    assert np.array_equal(seen(block((4, 6)), whole), whole[1:-1, 1:-1])
+    assert np.array_equal(seen(transposed(tensor(8, 6)), whole), whole.T)
+    assert np.array_equal(seen(every_other_column(tensor(6, 4)), whole), whole[:, ::2])
+    cube = whole.reshape(2, 3, 8)
+    assert np.array_equal(seen(every_other_column(tensor(2, 3, 4)), whole), cube[..., ::2])
+    assert np.array_equal(seen(block(tensor(4, 6)), whole), whole[1:-1, 1:-1])
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", sorted(FAMILIES.derivations.keys() | FAMILIES.further.keys()))
 def test_a_function_has_contiguous_arrays_and_views_in_the_dtype(name):
     inputs = made(name)
     strided = [

@@ -8,7 +8,7 @@ import pytest
 from opperf.dtypes import is_integer
 from opperf.frameworks import fill
 from opperf.model import DType, Fill, Kind, Number, Operator, Parameter, TensorSpec, iter_tensors
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import WHY, inputs_of
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch.recorded import LABELS, LEAST, configurations, decode, family, key_of, table
 from opperf.rules.torch.recorded_fills import with_fills
@@ -22,8 +22,9 @@ from opperf.rules.values import (
     PROBABILITY,
     REQUESTED,
     SIMPLEX,
+    MapAxis,
     below,
-    spread,
+    windows,
     with_dtype,
 )
 
@@ -58,7 +59,7 @@ class TestTable:
             lines = [one[WHY] for one in made]
             assert len(set(lines)) == len(lines) >= 1, label
             assert all(len(line) <= LONGEST for line in lines), label
-            inputs = [{**one, WHY: ""} for one in made]
+            inputs = list(map(inputs_of, made))
             assert all(one not in inputs[:place] for place, one in enumerate(inputs)), label
 
     @pytest.mark.parametrize("size", SIZES)
@@ -78,7 +79,7 @@ class TestTable:
                             assert min(fill.data) >= least, label
                         else:
                             assert fill == BOOLEAN, label
-        assert set(counts) == {"integers", "spread", "literal", "boolean"}
+        assert set(counts) == {"integers", "windows", "literal", "boolean"}
         assert counts.total() > 40
 
     def test_products_keep_their_proportions(self):
@@ -133,7 +134,7 @@ class TestTable:
     def test_a_product_of_matrices_in_bert(self):
         made = configurations("aten::addmm", PRESETS["large"])
         (bert,) = [one for one in made if one[WHY].startswith("BERT, 49 calls: ")]
-        assert {name: (one.shape, one.strides) for name, one in bert.items() if name != WHY} == {
+        assert {name: (one.shape, one.strides) for name, one in inputs_of(bert).items()} == {
             "self": ((768,), ()),
             "mat1": ((8192, 768), ()),
             "mat2": ((768, 768), (1, 768)),
@@ -214,9 +215,14 @@ class TestFills:
             assert made["indices"].fill == below(12)
 
     def test_indices_of_pooling_are_in_the_map(self):
-        arguments = {"self": TensorSpec((2, 3, 4, 5)), "indices": TensorSpec((2, 3, 2, 2), "int64")}
+        pairs = {"kernel_size": (2, 2), "stride": (2, 2), "padding": (0, 0)}
+        arguments = {
+            "self": TensorSpec((2, 3, 4, 5)),
+            "indices": TensorSpec((2, 3, 2, 2), "int64"),
+            **pairs,
+        }
         made = with_fills("max_pool2d_with_indices_backward", arguments)
-        assert made["indices"].fill == spread(20)
+        assert made["indices"].fill == windows([MapAxis(4, 2, 2), MapAxis(5, 2, 2)])
 
     def test_bags_begin_in_ascending_order_within_the_indices(self):
         arguments = {
@@ -309,12 +315,7 @@ class TestWhys:
 
     @pytest.mark.parametrize(
         ("names", "text"),
-        [
-            ("A", "A"),
-            ("AB", "A and B"),
-            ("ABC", "A, B and C"),
-            ("ABCD", "A, B and 2 more"),
-        ],
+        [("A", "A"), ("AB", "A and B"), ("ABC", "A, B and C"), ("ABCD", "A, B and 2 more")],
     )
     def test_of_many_models_the_first(self, names, text):
         assert models(list(names)) == text
@@ -372,8 +373,8 @@ def test_pytorch_takes_every_small_input_and_computes_no_nan():
     assert len(operators) >= len(table()) - 2
     for label, run in operators.items():
         for made in configurations(label, PRESETS["small"]):
-            why = made.pop(WHY)
-            arguments = with_dtype(operator("op"), made, "float32")
+            why = made[WHY]
+            arguments = with_dtype(operator("op"), inputs_of(made), "float32")
             values = {name: to_torch(torch, one, name) for name, one in arguments.items()}
             outputs = run(**values)
             for one in outputs if isinstance(outputs, (tuple, list)) else [outputs]:

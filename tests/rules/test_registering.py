@@ -1,20 +1,11 @@
 """Errors in contributed rules name the file and the line."""
 
-import importlib
-
 import pytest
 
 from opperf.errors import RuleError, UnsupportedError
 from opperf.model import Operator
-from opperf.rules.engine import rules_module
-from opperf.rules.registering import (
-    Families,
-    NoInputs,
-    check_listed,
-    each_of,
-    is_users,
-    place_of,
-)
+from opperf.rules.configurations import WHY
+from opperf.rules.registering import Families, NoInputs, each_of, is_users, place_of
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch import recorded
 from opperf.rules.values import tensor
@@ -53,6 +44,18 @@ def test_what_is_no_configuration():
     assert str(caught.value).startswith(f"{HERE}:{no_dict.__code__.co_firstlineno}: the rule for")
 
 
+def test_a_row_has_one_line_of_why():
+    def twice(operator, size):
+        return {"a vector": {"data": tensor(2), WHY: "another"}}
+
+    with pytest.raises(RuleError) as caught:
+        made_by(twice)
+    assert str(caught.value) == (
+        f"{place_of(twice)}: ValueError: a row has two lines of why, 'a vector' and 'another', in "
+        "a rule for the operator relu"
+    )
+
+
 def test_what_a_rule_refuses_is_its_own_error():
     def refuses(operator, size):
         raise UnsupportedError("not here")
@@ -84,28 +87,3 @@ def test_a_users_family_comes_before_that_of_opperf():
     assert families.family_of(operator) is no_such_name
     with pytest.raises(RuleError, match="two families for the operator 'sqrt'"):
         families.add("sqrt")(no_dict)
-
-
-def test_a_module_of_rules_that_nobody_lists_is_an_error(tmp_path, monkeypatch):
-    """And not ignored. One without rules need not be listed."""
-    monkeypatch.syspath_prepend(tmp_path)
-    folder = tmp_path / "own_rules"
-    folder.mkdir()
-    begin = "from opperf.rules.registering import Families\n\nFAMILIES = Families()\n"
-    (folder / "listed.py").write_text(begin)
-    (folder / "tables.py").write_text("SIZES = ()\n")
-    listing = "from own_rules import listed\n\nMODULES = (listed,)\n"
-    (folder / "__init__.py").write_text(listing + begin)
-    package = rules_module("own_rules")
-    check_listed(package)
-    (folder / "sorting.py").write_text(begin)
-    with pytest.raises(RuleError) as caught:
-        check_listed(package)
-    assert str(caught.value) == (
-        f"{folder}/sorting.py: its rules are not used: add sorting to MODULES in __init__.py there"
-    )
-
-
-@pytest.mark.parametrize("name", ["families", "jax", "mxnet", "numpy", "torch"])
-def test_every_module_of_rules_is_listed(name):
-    check_listed(importlib.import_module(f"opperf.rules.{name}"))

@@ -10,7 +10,7 @@ from opperf.rules.sizes import INT64, PRESETS, Preset
 FLOAT_BYTES = 4
 
 
-def test_the_default_square_takes_four_mebibytes_and_a_default_picture_has_256_pixels_a_side():
+def test_the_default_square_takes_four_mebibytes_and_a_default_image_has_256_pixels_a_side():
     default = PRESETS["default"]
     assert default.extent(1024) ** 2 * FLOAT_BYTES == 4 * 2**20
     assert default.side(256) == 256
@@ -25,20 +25,15 @@ def test_small_and_large_are_a_sixteenth_and_four_times_the_default():
     assert [PRESETS[name].side(256) for name in ("small", "default", "large")] == [64, 256, 256]
 
 
-def test_batches_and_pictures_of_each_size():
-    made = {name: (size.batch, size.pictures) for name, size in PRESETS.items()}
-    assert made == {
-        "small": (2, 2),
-        "default": (32, 8),
-        "large": (64, 64),
-        INT64: (2**15, 2**15),
-    }
+def test_batches_and_images_of_each_size():
+    made = {name: (size.batch, size.images) for name, size in PRESETS.items()}
+    assert made == {"small": (2, 2), "default": (32, 8), "large": (64, 64), INT64: (2**15, 2**15)}
 
 
 def test_tensors_for_64_bit_indices_have_more_elements_than_a_32_bit_index_reaches():
     size = PRESETS[INT64]
     assert size.extent(1024) ** 2 == 2**32 > 2**31 - 1
-    assert size.pictures * 3 * size.side(256) ** 2 > 2**31 - 1
+    assert size.images * 3 * size.side(256) ** 2 > 2**31 - 1
     assert size.side(256) == 256
 
 
@@ -72,14 +67,9 @@ def test_sides_of_real_maps_are_multiples_of_less():
     assert PRESETS["small"].side(28, 2) == 8
 
 
-def test_samples_are_scaled_as_pictures_and_one_at_least():
+def test_samples_are_scaled_as_images_and_one_at_least():
     made = {name: [size.samples(count) for count in (8, 1)] for name, size in PRESETS.items()}
-    assert made == {
-        "small": [2, 1],
-        "default": [8, 1],
-        "large": [64, 8],
-        INT64: [2**15, 2**12],
-    }
+    assert made == {"small": [2, 1], "default": [8, 1], "large": [64, 8], INT64: [2**15, 2**12]}
 
 
 def test_a_preset_that_every_rule_shares_cannot_be_changed_by_one():

@@ -11,6 +11,7 @@ import pytest
 from opperf.model import Kind, Operator, Parameter, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.regions import POOLED
+from opperf.rules.registering import listed
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch.detection import COARSE, FAMILIES
 
@@ -24,7 +25,7 @@ def configurations(name: str, size: str) -> list[dict[str, Any]]:
     """The configurations of an operator that takes a sampling ratio unless it pools by maxima."""
     sampled = [] if name.endswith("pool") else [Parameter("sampling_ratio", Kind.INT, True)]
     operator = Operator("torch", "torchvision", name, parameters=tuple(sampled))
-    made = [dict(one) for one in FAMILIES.by_name[name](operator, PRESETS[size])]
+    made = [dict(one) for one in listed(FAMILIES.by_name[name](operator, PRESETS[size]))]
     assert made
     return made
 

@@ -15,7 +15,8 @@ from opperf.model import Case, Kind, Operator, Parameter, Settings  # noqa: E402
 from opperf.rules.callables import inputs_for_target  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
-from opperf.rules.torch.operations import joining, reductions  # noqa: E402
+from opperf.rules.torch import joining  # noqa: E402
+from opperf.rules.torch.operations import reductions  # noqa: E402
 from opperf.rules.values import tensor  # noqa: E402
 
 FRAMEWORK = load("torch")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from opperf.operations import OPERATIONS
-from opperf.rules.pictures import Window
+from opperf.rules.image_shapes import Window
 from opperf.rules.torch.convolution import layer, output_of, transposed
 from opperf.rules.torch.layers import offsets
 from opperf.rules.torch.operations.convolutions import padding_of
-from opperf.rules.torch.operations.recurrent import packed, padded, sizes_of
+from opperf.rules.torch.recurrent import packed, padded, sizes_of
 
 
 def arrays(roles: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.snippets import (
-    GroupedModules,
-    GroupedSetup,
-    GroupedStmts,
-    TimerArgs,
-    expand,
-    flatten,
-)
+from opperf.snippets import GroupedModules, GroupedSetup, GroupedStmts, TimerArgs, expand, flatten
 
 SETUP = GroupedSetup("x = w = 1", "auto x = 1, w = 1;", "#include <vector>")
 

@@ -138,11 +138,7 @@ def test_an_operator_that_writes_into_its_output_gets_one(fake):
 
 @pytest.mark.parametrize(
     "inputs",
-    [
-        {"args": [(2,), (3,)]},
-        {"args0": (2,), "args1": (3,)},
-        {"arg1": (3,), "arg0": (2,)},
-    ],
+    [{"args": [(2,), (3,)]}, {"args0": (2,), "args1": (3,)}, {"arg1": (3,), "arg0": (2,)}],
     ids=str,
 )
 def test_the_tensors_of_a_list_may_be_numbered(fake, inputs):

@@ -9,8 +9,8 @@ from opperf.sources.choices import choices, is_misspelt, parse_device, refusal
 
 
 def test_each_list_is_the_frameworks_own(fake):
-    fake.modes, fake.autocast_dtypes = ("eager", "lazy"), ("float16",)
-    fake.memory_formats = ("channels_last",)
+    fake.modes.names, fake.modes.autocast_dtypes = ("eager", "lazy"), ("float16",)
+    fake.arrays.memory_formats = ("channels_last",)
     assert choices(fake) == {
         "device": ("cpu(0)",),
         "dtype": ("float32", "float64", "int32"),

@@ -22,7 +22,9 @@ PRODUCTS = {
 
 
 def planned(framework, name, grad, **changes):
-    settings = Settings(device=framework.devices()[0], mode=framework.modes[0], grad=grad, **FEW)
+    settings = Settings(
+        device=framework.devices()[0], mode=framework.modes.names[0], grad=grad, **FEW
+    )
     selection = Selection(
         patterns=(name,), size="small", configurations=1, settings=settings, **changes
     )

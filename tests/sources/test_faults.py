@@ -4,9 +4,9 @@ import re
 
 import fake_rules
 import pytest
-from fake_framework import FakeFramework
 
 from opperf.execution.planning import plan_cases
+from opperf.frameworks.call_capabilities import Inference
 from opperf.model import Settings, Status
 from opperf.operations import OPERATIONS
 from opperf.operations.uses import Use
@@ -44,7 +44,7 @@ def break_rule(families, fails):
 @pytest.fixture
 def break_binding(families, fails, monkeypatch):
     operation = next(iter(OPERATIONS))
-    families.by_operation[operation] = lambda one, size: [{"data": tensor(4)}]
+    families.by_operation[operation] = lambda one, size: [dict.fromkeys(one.inputs, tensor(4))]
     use = Use(operation, apply=fails, to_arguments=fails)
     monkeypatch.setattr(fake_rules, "OPERATIONS", {BROKEN: use})
 
@@ -54,8 +54,8 @@ def break_trace(fake, fails, monkeypatch):
     """Of the operator that calls it, of which it has its inputs."""
     caller = fake.resolve("negative")
     of = {BROKEN: (caller,)}
-    monkeypatch.setattr(FakeFramework, "callers", lambda self, one: of.get(one.name))
-    monkeypatch.setattr(FakeFramework, "steps", fails)
+    monkeypatch.setattr(Inference, "callers", lambda self, one: of.get(one.name))
+    monkeypatch.setattr(Inference, "steps", fails)
     monkeypatch.setattr(callers, "load", lambda name: fake)
     callers._index.cache_clear()
     yield
@@ -67,7 +67,7 @@ def break_case(fails, monkeypatch):
     def with_outputs(self, operator, arguments):
         return fails() if operator.name == BROKEN else arguments
 
-    monkeypatch.setattr(FakeFramework, "with_outputs", with_outputs)
+    monkeypatch.setattr(Inference, "with_outputs", with_outputs)
 
 
 REASONS = {
@@ -108,7 +108,7 @@ def test_a_caller_that_cannot_be_traced_leaves_the_others_to_be_asked(
             raise KeyError("amax")
         yield {BROKEN: arguments} if caller.name == "rounded" else {}
 
-    monkeypatch.setattr(FakeFramework, "steps", steps)
+    monkeypatch.setattr(Inference, "steps", steps)
     planned = plan(fake, Selection((BROKEN,), size="small"))
     assert {case.origin for case in planned.cases} == {"caller:rounded"} and not planned.faults
     # What keeps the tests of a whole registry from overlooking it.

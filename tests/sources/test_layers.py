@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks import Framework
+from opperf.frameworks.capabilities import Objects
 from opperf.frameworks.user_code import call_parameters
 from opperf.model import CallableTarget, FileTarget, ObjectTarget
 from opperf.model.targets import canonical_target
@@ -80,9 +82,7 @@ class Clipped(ClippedBase):
         super().__init__(hidden_size, clip, "clipped", **named)
 
 
-class Framework:
-    name = "fake"
-
+class Built(Objects):
     def constructor(self, target):
         if target.file:
             return {"Norm": Norm, "Plain": Plain, "Uncalled": Uncalled, "add": sum}[target.path]
@@ -91,14 +91,16 @@ class Framework:
     def is_layer(self, built):
         return isinstance(built, type) and issubclass(built, Module)
 
-    def call_parameters(self, built):
-        return call_parameters(built)
+
+class Fake(Framework):
+    name = "fake"
+    capabilities = (Built,)
 
 
 def made(built, shapes, values=None):
     layer = Layer(f"fake.{built.__name__}", built, call_parameters(built))
     overrides = Overrides(shapes, values or {})
-    target = layer_target(Framework(), layer, overrides)
+    target = layer_target(Fake(), layer, overrides)
     inputs = layer_inputs(layer, target, overrides, "float64").arguments
     return target.arguments, {name: getattr(one, "shape", one) for name, one in inputs.items()}
 
@@ -125,13 +127,7 @@ def made(built, shapes, values=None):
             Picture,
             {"input": (2, 48, 7, 7)},
             {"odd": 1, "out_channels": 3},
-            {
-                "in_channels": 48,
-                "out_channels": 3,
-                "kernel_size": 3,
-                "num_groups": 16,
-                "odd": 1,
-            },
+            {"in_channels": 48, "out_channels": 3, "kernel_size": 3, "num_groups": 16, "odd": 1},
         ),
     ],
 )
@@ -154,7 +150,7 @@ def test_what_no_shape_says_is_asked_for():
 
 
 def test_layers_of_the_framework_and_all_classes_of_a_user_are_built_first():
-    framework = Framework()
+    framework = Fake()
     found = {
         name: find_layer(framework, CallableTarget("fake", f"fake.{name}"))
         for name in ("Norm", "Plain", "add")

@@ -150,7 +150,7 @@ def test_modes_of_other_frameworks_are_those_that_they_have(framework):
     if not is_available(framework):
         pytest.skip(f"{framework} is not installed")
     own = {name for name, owner in FOREIGN_MODES.items() if owner == framework}
-    assert own == set(load(framework).modes) - {"eager"}
+    assert own == set(load(framework).modes.names) - {"eager"}
 
 
 def test_models_are_selected_by_name_and_tier():

@@ -7,7 +7,7 @@ from opperf.sources.plain import corresponding, with_names_of
 
 
 def named(framework, path):
-    target = framework.callable_target(path)
+    target = framework.naming.callable_target(path)
     return target, framework.signature(target)
 
 

@@ -293,7 +293,7 @@ def test_what_is_left_to_the_framework_is_filled_in(fake):
 
 def test_a_framework_without_gradients_has_no_backward_passes(fake):
     assert plan(fake, Selection(patterns=("add",))).cases[0].passes == ("forward", "backward")
-    fake.gradients = False
+    fake.gradients.supported = False
     assert plan(fake, Selection(patterns=("add",))).cases[0].passes == ("forward",)
 
 
@@ -305,7 +305,7 @@ def test_at_most_so_many_configurations_of_each_operator(fake):
 
 
 def test_a_memory_format_is_that_of_the_tensors_in_their_final_shapes(fake):
-    fake.memory_formats = ("channels_last",)
+    fake.arrays.memory_formats = ("channels_last",)
     settings = Settings(memory_format="channels_last")
     pictures = Selection(patterns=("relu",), shapes={"data": (2, 3, 8, 8)}, settings=settings)
     (case,) = plan(fake, pictures).cases

@@ -35,13 +35,7 @@ def names(**selected):
 
 
 @pytest.mark.parametrize(
-    "pattern, path",
-    [
-        ("fake.np.relu", True),
-        ("relu", False),
-        ("re:a.b", False),
-        ("np.*", False),
-    ],
+    "pattern, path", [("fake.np.relu", True), ("relu", False), ("re:a.b", False), ("np.*", False)]
 )
 def test_a_dotted_name_may_be_a_path(pattern, path):
     assert is_path(pattern) is path

@@ -206,7 +206,7 @@ def test_a_script_seeds_what_a_run_seeds(name, seed, dtype, tmp_path):
     settings = Settings(
         profiler="python",
         device=framework.devices()[0],
-        mode=framework.modes[0],
+        mode=framework.modes.names[0],
         input_function=f"{path}:make",
         seed=seed,
         dtype=dtype,
@@ -254,7 +254,7 @@ def test_a_table_has_inputs_by_function(planned, numpy_framework):
     assert lists[1].arguments["x"].fill.data == "INPUTS['own:scaled']()[1]['x']"
     # The rules have those of another operator; a function has none.
     (exp, *_) = planned("INPUTS", "exp").cases
-    assert exp.origin.startswith("rule:")
+    assert exp.origin.startswith("operation:")
     lacking = planned("INPUTS", f"{planned.path}:required")
     assert lacking.excluded == {"required": f"no inputs in {planned.path}:INPUTS"}
     assert {measure(case, numpy_framework).status.value for case in (*lists, exp)} == {"ok"}

@@ -3,15 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.model import (
-    CallableTarget,
-    Case,
-    DType,
-    Mapping,
-    OperatorTarget,
-    Settings,
-    TensorSpec,
-)
+from opperf.model import CallableTarget, Case, DType, Mapping, OperatorTarget, Settings, TensorSpec
 from opperf.sources.varying import (
     deduplicate,
     disambiguate,

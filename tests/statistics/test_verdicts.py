@@ -156,10 +156,7 @@ def test_a_figure_without_noise_gives_no_nan(constant):
 
 def test_a_figure_without_noise_keeps_its_certainty_beside_noisy_ones(session):
     replicates = [
-        msgspec.structs.replace(
-            one,
-            values={**one.values, "count": 0.05},
-        )
+        msgspec.structs.replace(one, values={**one.values, "count": 0.05})
         for one in session({}, sd=0.1, blocks=4)
     ]
     found = by_case(analyse(replicates, RULES))["count"]

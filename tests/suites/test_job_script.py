@@ -9,14 +9,7 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.suites.bench import Bench, Plan
-from opperf.suites.job_script import (
-    Job,
-    job_script,
-    minutes_of,
-    needs_gpus,
-    nodes_of,
-    submit,
-)
+from opperf.suites.job_script import Job, job_script, minutes_of, needs_gpus, nodes_of, submit
 
 STAND_INS = {
     "srun": 'echo "srun $*" >> "$CALLS"; while [ "${1#-}" != "$1" ]; do shift; done; "$@"',

@@ -85,12 +85,7 @@ def test_includes_are_below_their_file_and_paths_are_relative_to_the_file_that_h
     assert (first.weight, second.weight) == (5, 9)
     assert first.content == (str(Path("parts/code").absolute()),)
     assert first.locations["definition"].file == "parts/deep/base.yaml"
-    assert found.files == (
-        "parts/deep/base.yaml",
-        "parts/one.yaml",
-        "parts/two.yaml",
-        "suite.yaml",
-    )
+    assert found.files == ("parts/deep/base.yaml", "parts/one.yaml", "parts/two.yaml", "suite.yaml")
     assert not found.problems
 
 
@@ -341,10 +336,7 @@ def test_includes_of_each_other_are_named(refusal):
         ({"select": ("bb",)}, "--select bb: no bench has this name, group or tag; did you mean b?"),
         ({"exclude": ("c*",)}, "--exclude c*: no bench"),
         ({"overrides": ("b.weight",)}, "--override b.weight: write NAME.KEY=VALUE"),
-        (
-            {"overrides": ("bb.weight=3",)},
-            "there is no bb; did you mean b?",
-        ),
+        ({"overrides": ("bb.weight=3",)}, "there is no bb; did you mean b?"),
         ({"overrides": ("b.weight=[",)}, "--override b.weight=[: '[' is no value in YAML"),
         ({"overrides": ("b.wieght=3",)}, "--override: b.wieght: unknown key wieght"),
         ({"overrides": ("system.cpu.maxx=3",)}, "unknown option cpu.maxx; did you mean cpu.max?"),

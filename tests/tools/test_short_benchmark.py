@@ -19,7 +19,7 @@ def test_the_operators_are_registered(framework):
     names = short_benchmark.OPERATORS[framework]
     loaded = load(framework)
     found = select(
-        list(loaded.operators()), Selection(patterns=names), tuple(loaded.function_paths())
+        list(loaded.operators()), Selection(patterns=names), tuple(loaded.naming.function_paths())
     )
     assert len(found) >= len(names) == 5
 

@@ -11,6 +11,7 @@ from functools import partial
 from toy_framework import Toy
 
 from opperf.errors import UnsupportedError
+from opperf.frameworks import capabilities
 from opperf.frameworks.timing import PhaseTimes
 from opperf.model import MetricKind
 
@@ -79,42 +80,12 @@ class QueueProfiler:
         return [PhaseTimes.of(times, times, loops) for times in calls]
 
 
-class ToyQueue(Toy):
-    name = "toyqueue"
-    empty_ns = EMPTY_NS
-
-    def __init__(self):
-        self._queue, self._threads = Queue(), 4
-
-    def devices(self):
-        return (CHIP, "cpu(0)")
-
-    def parse_device(self, text):
-        return CHIP if text.startswith("gpu") else super().parse_device(text)
-
+class ToyQueues(capabilities.Queues):
     def is_asynchronous(self, device):
         return device == CHIP
 
     def empty_kernel(self, device):
-        return self._launch if device == CHIP else None
-
-    def _launch(self):
-        self._queue.work.append(partial(self._queue.take, self.empty_ns))
-
-    def bind(self, case, arguments, function=None):
-        called = super().bind(case, arguments, function)
-
-        def work():
-            called()
-            self._queue.call()
-
-        return lambda: self._queue.work.append(work)
-
-    def synchronize(self, device):
-        self._queue.run()
-
-    def profilers(self):
-        return {"toy": lambda device: QueueProfiler(self._queue)}
+        return self.framework.launch if device == CHIP else None
 
     def has_events(self, device):
         return device == CHIP
@@ -122,16 +93,56 @@ class ToyQueue(Toy):
     def event(self, device):
         if not self.has_events(device):
             raise UnsupportedError(f"{device} has no events; use --ctx gpu")
-        return Event(self._queue)
+        return Event(self.framework.queue)
 
     def cache_flush(self, device):
-        return lambda: self._queue.work.append(self._queue.flush)
+        return lambda: self.framework.queue.work.append(self.framework.queue.flush)
+
+
+class ToyProcesses(capabilities.Processes):
+    _threads = 4
 
     def set_threads(self, count):
         self._threads = count
 
     def threads(self):
         return self._threads
+
+
+class ToyProfilers(capabilities.Profilers):
+    def own(self):
+        return {"toy": lambda device: QueueProfiler(self.framework.queue)}
+
+
+class ToyQueue(Toy):
+    name = "toyqueue"
+    empty_ns = EMPTY_NS
+    capabilities = (ToyQueues, ToyProcesses, ToyProfilers)
+
+    def __init__(self):
+        super().__init__()
+        self.queue = Queue()
+
+    def devices(self):
+        return (CHIP, "cpu(0)")
+
+    def parse_device(self, text):
+        return CHIP if text.startswith("gpu") else super().parse_device(text)
+
+    def launch(self):
+        self.queue.work.append(partial(self.queue.take, self.empty_ns))
+
+    def bind(self, case, arguments, function=None):
+        called = super().bind(case, arguments, function)
+
+        def work():
+            called()
+            self.queue.call()
+
+        return lambda: self.queue.work.append(work)
+
+    def synchronize(self, device):
+        self.queue.run()
 
 
 def framework():

@@ -161,8 +161,7 @@ def test_numbers_that_others_decide_are_not_those_of_a_range(first, second, expe
 
 
 @pytest.mark.parametrize(
-    ("shape", "expected"),
-    [((3,), [0, 4, 9]), ((2, 3), [0, 4, 9] * 2), ((7,), None)],
+    ("shape", "expected"), [((3,), [0, 4, 9]), ((2, 3), [0, 4, 9] * 2), ((7,), None)]
 )
 def test_listed_numbers_are_those_of_each_row_of_a_copy(shape, expected):
     made = for_shape(literal([0, 4, 9]), TensorSpec(shape, "int64"))

@@ -169,10 +169,7 @@ def test_ranges_are_of_positions_among_all_tensors(tmp_path):
             2,
             schema,
             inputs=[tensor(5, 9), [[8, 0, 0, 0, 0, ""], *integers]],
-            types=[
-                "Tensor(float)",
-                f"GenericList[{undefined},Tensor(long int),Tensor(long int)]",
-            ],
+            types=["Tensor(float)", f"GenericList[{undefined},Tensor(long int),Tensor(long int)]"],
             shapes=[[8, 6, 32], [[], [2], [2]]],
             tensor_range='{"2":[1,3],"3":[4,5]}',
         ),

@@ -137,10 +137,7 @@ def test_the_dtype_of_a_list_of_tensors_is_assumed_and_said(tmp_path):
     )
     source = open_source(path)
     (case,) = source.cases()
-    assert case.arguments == {
-        "0": (TensorSpec((2, 4)), TensorSpec((3, 4), strides=(1, 3))),
-        "1": 0,
-    }
+    assert case.arguments == {"0": (TensorSpec((2, 4)), TensorSpec((3, 4), strides=(1, 3))), "1": 0}
     assert "dtype of tensors in lists is not in the trace" in case.why
     assert "without their shapes" in source.excluded["aten.stack"]
 

@@ -148,10 +148,7 @@ def test_a_tree_unites_nodes_of_one_name():
         relu(14, 13),
     )
     rows = outline_of(trace, 4)
-    assert rows[2:] == [
-        Row("ProfilerStep#*", 2, 2, 10, 2, -1),
-        Row("aten::relu", 3, 2, 11, 2, -1),
-    ]
+    assert rows[2:] == [Row("ProfilerStep#*", 2, 2, 10, 2, -1), Row("aten::relu", 3, 2, 11, 2, -1)]
     assert outline_of(trace, 1, root=11) == [Row("aten::relu", 0, 1, 12, 0, -1)]
     assert [row.depth for row in outline_of(trace, 2)] == [0, 1]
 

@@ -77,9 +77,7 @@ def test_of_a_case_without_a_gradient_the_forward_pass_is_compiled():
 
 
 @pytest.mark.parametrize(
-    "case",
-    [case_of(compile_cache="cold"), case_of(mode="eager")],
-    ids=["cold", "eager"],
+    "case", [case_of(compile_cache="cold"), case_of(mode="eager")], ids=["cold", "eager"]
 )
 def test_a_case_without_a_cache_is_not_compiled_ahead(case):
     assert uncompiled(FRAMEWORK, [case]) == ()

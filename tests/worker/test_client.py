@@ -89,10 +89,7 @@ def test_one_process_measures_many_cases(worker, make_case):
 
 @pytest.mark.parametrize(
     "name, reason",
-    [
-        ("fails", "RuntimeError: bad luck, over two lines"),
-        ("refuses", "shapes do not match"),
-    ],
+    [("fails", "RuntimeError: bad luck, over two lines"), ("refuses", "shapes do not match")],
 )
 def test_an_operator_that_raises_has_failed(worker, make_case, name, reason):
     record = worker.measure(make_case(name))

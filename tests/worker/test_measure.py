@@ -27,8 +27,8 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
+from opperf.rules.deviations import NotFinite
 from opperf.rules.engine import rules_module
-from opperf.rules.not_finite import NotFinite
 from opperf.worker import pristine as pristine_meter
 from opperf.worker.measure import measure
 from opperf.worker.pristine import PristineMeter
@@ -193,7 +193,7 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         def trace(self, phases, count, loops=1):
             return [PhaseTimes([], [], []) for _ in phases]
 
-    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
+    monkeypatch.setattr(fake.profilers, "own", lambda: {"native": lambda device: Silent()})
     for reference_work in (False, True):
         record = measure(
             make_case("relu", passes=BOTH),
@@ -420,7 +420,7 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
             times = [kernel_ns] * count
             return [PhaseTimes(times, [wall_ns] * count, times) for _ in phases]
 
-    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
+    monkeypatch.setattr(fake.profilers, "own", lambda: {"native": lambda device: Told()})
 
 
 @pytest.mark.parametrize(("loops", "noted"), [(1, []), (20, ["20 calls are queued between two"])])
@@ -433,7 +433,7 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
             times = [1000.0] * count
             return [PhaseTimes(times, times, times, batch=loops) for _ in phases]
 
-    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
+    monkeypatch.setattr(fake.profilers, "own", lambda: {"native": lambda device: Queueing()})
     monkeypatch.setattr(sampled_passes, "loops_for", lambda *given: loops)
     record = measure(make_case("relu", runs=None, max_time_s=0.01), fake)
     assert record.time_kind is MetricKind.WALL and record.summaries["forward"].loops == loops
@@ -466,10 +466,7 @@ def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
     ("share", "note"),
     [
         (0.2, None),
-        (
-            0.463,
-            "recording 753 events inside a call took 46% of the time, which was subtracted",
-        ),
+        (0.463, "recording 753 events inside a call took 46% of the time, which was subtracted"),
     ],
 )
 def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share, note):
@@ -483,7 +480,7 @@ def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share,
             timed = PhaseTimes(times, times, times, recording=Recording(753.0, share))
             return [timed for _ in phases]
 
-    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Slowing()})
+    monkeypatch.setattr(fake.profilers, "own", lambda: {"native": lambda device: Slowing()})
     record = measure(make_case("relu", passes=BOTH), fake)
     found = [record.note(metric, NoteCode.RECORDING) for metric in BOTH]
     assert [one and one.message for one in found] == [note, note]
@@ -502,7 +499,7 @@ def test_times_that_calls_without_recording_do_not_take_are_the_wall_clocks(
             times = [one] * count
             return [PhaseTimes(times, times, times, recording=Recording(400.0)) for _ in phases]
 
-    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Slowed()})
+    monkeypatch.setattr(fake.profilers, "own", lambda: {"native": lambda device: Slowed()})
     record = measure(make_case("relu", passes=BOTH, runs=60), fake)
     (note,) = (note for note in record.notes if note.code is NoteCode.WALL)
     assert note.metric == too_long and note.message.startswith("the profiler's time, 14.00 s, is")
@@ -523,7 +520,7 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
             times = [1000.0 if i < count // 2 else 2000.0 for i in range(count)]
             return [PhaseTimes(times, times, times) for _ in phases]
 
-    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Jumping()})
+    monkeypatch.setattr(fake.profilers, "own", lambda: {"native": lambda device: Jumping()})
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
     codes = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.IMPRECISE)
     assert [(note.metric, note.code) for note in notes] == [(one, c) for one in BOTH for c in codes]
@@ -538,7 +535,7 @@ def test_what_is_moved_is_inputs_and_outputs(fake, make_case):
 
 
 def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
-    monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
+    monkeypatch.setattr(fake.arrays, "has_nan", lambda outputs: True)
     record = measure(make_case("relu"), fake)
     assert record.status is Status.OK
     (note,) = record.notes
@@ -546,7 +543,7 @@ def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
 
 
 def test_nan_of_an_operator_that_may_have_it_is_no_note(fake, make_case, monkeypatch):
-    monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
+    monkeypatch.setattr(fake.arrays, "has_nan", lambda outputs: True)
     monkeypatch.setitem(rules_module(fake.rules).NOT_FINITE, "relu", NotFinite("unwritten"))
     assert measure(make_case("relu"), fake).notes == ()
 
@@ -635,7 +632,7 @@ class Elsewhere:
 
 def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
     elsewhere = Elsewhere(Peaks(7, None))
-    monkeypatch.setattr(fake, "supports_fork", lambda device: True)
+    monkeypatch.setattr(fake.processes, "supports_fork", lambda device: True)
     monkeypatch.setattr(pristine_meter, "pristine_server", {"fake": elsewhere}.get)
     one = prepared()
     memory = PristineMeter(NOTHING_BOUND)
@@ -656,7 +653,7 @@ def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
 def test_where_that_cannot_be_it_is_read_here_with_a_note(
     fake, prepared, monkeypatch, forks, answer, bound, given, why
 ):
-    monkeypatch.setattr(fake, "supports_fork", lambda device: forks)
+    monkeypatch.setattr(fake.processes, "supports_fork", lambda device: forks)
     elsewhere = Elsewhere(answer)
     monkeypatch.setattr(pristine_meter, "pristine_server", {"fake": elsewhere}.get)
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
@@ -673,7 +670,7 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
 def test_a_framework_that_keeps_no_workspace_is_read_here_without_a_note(
     fake, prepared, monkeypatch
 ):
-    monkeypatch.setattr(fake, "keeps_workspace", lambda device: False)
+    monkeypatch.setattr(fake.memory, "keeps_workspace", lambda device: False)
     monkeypatch.setattr(pristine_meter, "pristine_server", lambda name: pytest.fail("a fork"))
     one = prepared(data=TensorSpec((4, 4)))
     memory = PristineMeter(NOTHING_BOUND)
@@ -763,7 +760,7 @@ def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
 
 
 def test_what_a_mode_that_compiles_takes_is_beside_the_times(fake, make_case):
-    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    fake.modes.names, fake.modes.compiled = ("eager", "compile"), ("compile",)
     calls = []
 
     def slow_at_first(*arrays):
@@ -790,8 +787,8 @@ def test_what_a_mode_that_compiles_takes_is_beside_the_times(fake, make_case):
 def test_memory_of_compiled_calls_is_measured_where_they_were_compiled(
     fake, make_case, monkeypatch
 ):
-    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
-    monkeypatch.setattr(fake, "supports_fork", lambda device: True)
+    fake.modes.names, fake.modes.compiled = ("eager", "compile"), ("compile",)
+    monkeypatch.setattr(fake.processes, "supports_fork", lambda device: True)
     monkeypatch.setattr(pristine_meter, "pristine_server", lambda name: pytest.fail("a fork"))
     case = make_case("relu", mode="compile", memory=True)
     record = measure(case, fake, conditions=Conditions(PristineMeter(NOTHING_BOUND)))

@@ -253,8 +253,6 @@ def test_forks_leave_no_file_behind(tmp_path, monkeypatch):
 )
 def test_only_what_a_case_holds_itself_is_measured_elsewhere(bound, fill, expected):
     case = Case(
-        CallableTarget("fake", "fake.relu"),
-        {"data": TensorSpec((2,), fill=fill)},
-        Settings(),
+        CallableTarget("fake", "fake.relu"), {"data": TensorSpec((2,), fill=fill)}, Settings()
     )
     assert is_self_contained(case, bound) is expected

@@ -83,7 +83,7 @@ def test_what_a_framework_sets_up_at_its_first_use_stays(state, users_case, make
 
 
 def test_what_a_framework_sets_for_itself_is_no_change_by_a_case(fake, users_case, monkeypatch):
-    fake.own_variables = ("CACHE_OF_ITS_COMPILER",)
+    fake.processes.own_variables = ("CACHE_OF_ITS_COMPILER",)
     monkeypatch.delenv("CACHE_OF_ITS_COMPILER", raising=False)
     state = ProcessState(fake)
     state.begin()
@@ -120,7 +120,7 @@ def test_what_cannot_be_restored_costs_the_process(fake, users_case, monkeypatch
         raise ValueError("not by this user")
 
     own = ProcessPart("a part changed", lambda: next(values), refuse)
-    monkeypatch.setattr(fake, "process_parts", (own,), raising=False)
+    monkeypatch.setattr(fake.processes, "parts", (own,), raising=False)
     state = ProcessState(fake)
     state.begin()
     found = state.settle(users_case)

@@ -36,7 +36,7 @@ def test_each_case_is_called_under_its_label_and_a_failing_one_costs_itself(monk
         paths.append((chrome, execution))
         yield label
 
-    monkeypatch.setattr(framework, "tracing", tracing, raising=False)
+    monkeypatch.setattr(framework.profilers, "tracing", tracing, raising=False)
     wrong = case("nothing", 1)
     failed = trace(framework, [case("exp", 0), wrong, case("log", 2)], str(tmp_path), "")
     assert labels == [f"[param|numpy.{one}]" for one in ("exp|0|0|0", "nothing|0|0|1", "log|0|0|2")]

@@ -32,7 +32,7 @@ def test_the_time_ends_when_the_device_is_done(fake, monkeypatch):
 
 
 def test_nan_is_told(fake, monkeypatch):
-    monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
+    monkeypatch.setattr(fake.arrays, "has_nan", lambda outputs: True)
     assert try_call(case(), fake).has_nan
 
 
@@ -70,7 +70,7 @@ def test_shapes_that_are_unknown_are_the_frameworks_to_tell(fake, monkeypatch):
         asked.append(made)
         return case("add", lhs=TensorSpec((4, 4)), rhs=TensorSpec((4, 4)))
 
-    monkeypatch.setattr(fake, "with_inferred_shapes", told, raising=False)
+    monkeypatch.setattr(fake.inference, "with_inferred_shapes", told, raising=False)
     unknown = case("add", lhs=TensorSpec((4, 4)), rhs=TensorSpec(UNKNOWN))
     assert try_call(unknown, fake).arguments["rhs"].shape == (4, 4) and asked == [unknown]
     try_call(case(), fake)
@@ -83,7 +83,7 @@ def test_tensors_are_of_the_targets_array_type(fake):
 
 
 def test_a_trial_does_not_compile(fake, make_case, monkeypatch):
-    fake.modes = ("eager", "compile")
+    fake.modes.names = ("eager", "compile")
     tried = []
     bind = fake.bind
     monkeypatch.setattr(
@@ -96,7 +96,7 @@ def test_a_trial_does_not_compile(fake, make_case, monkeypatch):
 def test_a_users_function_that_cannot_be_compiled_may_run_eagerly():
     pytest.importorskip("jax")
     jax = load("jax")
-    target = jax.callable_target("tests.worker.test_try_call:boxed")
+    target = jax.naming.callable_target("tests.worker.test_try_call:boxed")
     assert not try_call(Case(target, {"x": TensorSpec((2,))}), jax).refusal
 
 

@@ -27,7 +27,7 @@ def device(fake, monkeypatch):
     def end(code):
         raise Ended(code)
 
-    monkeypatch.setattr(fake, "is_asynchronous", lambda device: True)
+    monkeypatch.setattr(fake.queues, "is_asynchronous", lambda device: True)
     monkeypatch.setattr(fake, "synchronize", synchronize)
     monkeypatch.setattr(os, "_exit", end)
     return errors
@@ -70,7 +70,7 @@ def test_a_case_that_succeeds_ends_nothing(fake, make_case, device):
 
 
 def test_a_failure_on_a_synchronous_device_ends_nothing(fake, make_case, device, monkeypatch):
-    monkeypatch.setattr(fake, "is_asynchronous", lambda device: False)
+    monkeypatch.setattr(fake.queues, "is_asynchronous", lambda device: False)
     record = answer(fake, make_case("fails"))
     device.append(RuntimeError("never waited for"))
     assert record.status is Status.FAILED

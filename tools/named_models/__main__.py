@@ -1,7 +1,7 @@
 """Holds the configurations that name a model against that model.
 
     python -m tools.named_models record CALLS.json
-    python -m tools.named_models check CALLS.json [torch] [jax]
+    python -m tools.named_models check CALLS.json [mxnet] [torch] [jax]
 
 The first needs the packages that ship the models (torchvision, timm, transformers), in an
 environment of their own if need be, with this repository's root as the working directory; the
@@ -22,7 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Holds named configurations against their models.")
     parser.add_argument("step", choices=["record", "check"])
     parser.add_argument("calls", type=Path, help="file of the models' calls")
-    parser.add_argument("frameworks", nargs="*", default=["torch", "jax"])
+    parser.add_argument("frameworks", nargs="*", default=["mxnet", "torch", "jax"])
     options = parser.parse_args()
     return _record(options.calls) if options.step == "record" else _check(options)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opperf.frameworks import load
-from opperf.model import Argument, TensorSpec, iter_tensors
+from opperf.model import Argument, iter_tensors
 from opperf.rules.callables import inputs_for_target
+from opperf.rules.configurations import FORM, OUTSIDE, PAPER
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from tools.named_models.recording import Call
 
-CONVOLUTION = re.compile(r"conv(?!ert)")
-POOLING = re.compile(r"(max|avg|adaptive\w*)_?pool|reduce_window")
+CONVOLUTION = re.compile(r"conv(?!ert)", re.IGNORECASE)
+POOLING = re.compile(r"(max|avg|adaptive\w*)_?pool|reduce_window|(?<!ROI)pooling", re.IGNORECASE)
 
 FREE = 1
 """Axes in front whose extents are of the run and not of the model: the batch."""
@@ -23,25 +23,9 @@ FREE = 1
 TOKENS = frozenset({1, 128, 256, 512, 1024, 2048})
 """Extents that may be a text's length, which is of the run as well."""
 
-EXPLAINED = {
-    r"^FCN, which enlarges|as FCN segments": "the paper's; torchvision's interpolates",
-    r"on eight devices": "the statistics of each device are of data-parallel training",
-    r"^ResNet-50 v2 normalises": "Gluon's; timm's does not",
-    r"as Whisper hears": "the frames that its features are made of",
-    r"as Inception v3's|Inception v3's branch": "the layer's form",
-    r"maps as columns|columns' gradients": "its first tensor alone is the model's",
-    r"^ResNet's feature maps|, quantised": "with the scales that quantising adds",
-    r"HiFi-GAN, weights of": "a parametrisation, which is folded when it predicts",
-    r"quartiles of each|GPT-2, the next token|words that are masked": "the model's vectors alone",
-    r"rotary embedding": "as Meta's own code has it, by complex numbers",
-    r"side by side in each token": "heads are the batch of a product of matrices",
-    r"as GPT-2's classifier": "indices choose each sentence's last token",
-    r"as Whisper's: mostly|as BERT's are chosen|weights of GPT-2": "its rate or length",
-    r"features after global pooling": "2048 channels, which may be a length",
-    r"by the lengths of sentences": "lengths stand for the mask",
-    r"^weights of a": "a layer's weights alone",
-}
-"""Rows whose call is not in a package's forward pass, and why they are right, by their reason."""
+EXPLAINED = (OUTSIDE, PAPER, FORM)
+"""Tags of rows whose call is not in a package's forward pass, with the meanings of
+`opperf.rules.configurations`."""
 
 
 class Row(NamedTuple):
@@ -51,11 +35,17 @@ class Row(NamedTuple):
     why: str
     model: str
     arguments: Mapping[str, Argument]
+    tags: tuple[str, ...] = ()
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
-        specs = (one for value in self.arguments.values() for one in iter_tensors(value))
-        return [one.shape for one in specs if math.prod(one.shape) > 1]
+        """Of its tensors but for options, which have given values, and for a number for each of the
+        batch."""
+        every = [one for value in self.arguments.values() for one in iter_tensors(value)]
+        specs = [one for one in every if one.fill.distribution != "literal"]
+        longest = max((one.shape for one in specs), key=len, default=())
+        batch = longest[:FREE] if len(longest) > FREE else None
+        return [one.shape for one in specs if one.size > 1 and one.shape != batch]
 
 
 def named_rows(framework: str, models: Sequence[str]) -> Iterator[Row]:
@@ -67,23 +57,25 @@ def named_rows(framework: str, models: Sequence[str]) -> Iterator[Row]:
             continue
         made = inputs_for_target(loaded, operator.target, operator, PRESETS["default"], "float32")
         for one in () if isinstance(made, NoInputs) else made:
-            model = _named(one.why, models)
+            model = model_in(one.why, models)
             if model and "recorded" not in one.origin:
-                yield Row(operator.label, one.why, model, one.arguments)
+                yield Row(operator.label, one.why, model, one.arguments, one.tags)
 
 
-def _named(why: str, models: Sequence[str]) -> str:
+def model_in(why: str, models: Sequence[str]) -> str:
+    """Returns the longest of the models' names in a line of why; empty if there is none."""
     found = [one for one in models if re.search(rf"(?<![\w-]){re.escape(one)}(?![\w]|-\d)", why)]
     return max(found, key=len, default="")
 
 
 GEOMETRY = {
     "stride": ("stride", "window_strides", "strides"),
-    "dilation": ("dilation", "rhs_dilation"),
-    "groups": ("groups", "feature_group_count"),
-    "kernel_size": ("kernel_size",),
+    "dilation": ("dilation", "rhs_dilation", "dilate"),
+    "groups": ("groups", "feature_group_count", "num_group"),
+    "kernel_size": ("kernel_size", "kernel"),
 }
 """Names of a window's values, by PyTorch's."""
+BORDERS = ("padding", "pad")
 
 
 def agrees(row: Row, calls: Sequence[Call]) -> bool:
@@ -96,14 +88,14 @@ def agrees(row: Row, calls: Sequence[Call]) -> bool:
         pools = [one for one in calls if "pool" in one["operator"] or one["operator"] == "mean"]
         windows = [one for one in pools if _is_same_window(row, one)]
         return any(_is_same_map(row.shapes, one["shapes"]) for one in windows)
-    known = {
-        extents
-        for call in calls
-        for shape in (*call["shapes"], *call["results"])
-        for extents in (_own(shape), _own(shape, free=0))
-    }
+    shapes = [shape for call in calls for shape in (*call["shapes"], *call["results"])]
+    known = {extents for shape in shapes for extents in (_own(shape), _own(shape, free=0))}
     own = [{_own(shape), _own(shape, free=0)} for shape in row.shapes if _own(shape)]
-    return bool(own) and all(extents & known for extents in own)
+    if own:
+        return all(extents & known for extents in own)
+    # All extents may be lengths, and none is.
+    features = {extents for shape in row.shapes if (extents := _features(shape))}
+    return bool(features) and features <= set(map(_features, shapes))
 
 
 def _is_same_window(row: Row, call: Call) -> bool:
@@ -122,7 +114,8 @@ def _borders(row: Row, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
     """Returns the sides of a row's border and of a call's that are not zero; None of both where
     they cannot be compared: JAX's transposed convolutions count from the result, a border of
     `SAME` follows from the map where there is a stride, and averages over all have none."""
-    own, other = row.arguments.get("padding", 0), call["values"].get("padding")
+    own = next((row.arguments[name] for name in BORDERS if name in row.arguments), 0)
+    other = call["values"].get("padding")
     strides = _numbers(call["values"].get("stride", 1))
     is_same = isinstance(own, str) and own.lower() == "same"
     if other is None or "transpose" in row.operator or (is_same and strides):
@@ -164,13 +157,19 @@ def _numbers(value: Any) -> tuple[Any, ...]:
 
 def explained(row: Row) -> bool:
     """Whether a row is right although no call of its model's forward pass is like it."""
-    return any(re.search(pattern, row.why) for pattern in EXPLAINED)
+    return not {*EXPLAINED}.isdisjoint(row.tags)
 
 
 def _own(shape: Sequence[int], free: int = FREE) -> tuple[int, ...]:
     """Returns what of a shape is the model's, in any order of the axes."""
-    extents = shape[free:] if len(shape) > 1 else shape
+    extents = shape[free:] if len(shape) > FREE else shape
     return tuple(sorted(one for one in extents if one not in TOKENS))
+
+
+def _features(shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns the extents of a shape above one, but for the batch."""
+    extents = shape[FREE:] if len(shape) > FREE else shape
+    return tuple(sorted(one for one in extents if one > 1))
 
 
 def _is_same_map(own: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> bool:
@@ -178,7 +177,8 @@ def _is_same_map(own: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -
 
 
 def _is_same_convolution(row: Row, call: Call) -> bool:
-    tensors = [list(one.shape) for one in row.arguments.values() if isinstance(one, TensorSpec)]
+    every = [one for value in row.arguments.values() for one in iter_tensors(value)]
+    tensors = [list(one.shape) for one in every]
     inputs, weight = call["shapes"][:2]
     if sorted(weight) not in map(sorted, tensors):
         return False

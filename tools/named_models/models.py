@@ -39,8 +39,11 @@ def _torchvision(loaded: Any) -> Callable[..., torch.nn.Module]:
     return importlib.import_module(f"{loaded.__name__}.models").get_model
 
 
-def text(family: str, model: str = "Model", tokens: int = TOKENS, **config: Any) -> Model:
-    """A model of transformers for tokens, by its configuration's changes."""
+def text(
+    family: str, model: str = "Model", tokens: int = TOKENS, cached: int = 0, **config: Any
+) -> Model:
+    """A model of transformers for tokens, by its configuration's changes, which writes keys and
+    values to a cache of a length where one is given."""
 
     def build(loaded: Any) -> tuple[torch.nn.Module, Inputs]:
         made = getattr(loaded, f"{family}Config")(**config)
@@ -48,6 +51,8 @@ def text(family: str, model: str = "Model", tokens: int = TOKENS, **config: Any)
         inputs = {"input_ids": ids}
         if made.is_encoder_decoder:
             inputs["decoder_input_ids"] = ids
+        if cached:
+            inputs["past_key_values"] = loaded.StaticCache(config=made, max_cache_len=cached)
         return getattr(loaded, f"{family}{model}")(made), inputs
 
     return Model("transformers", build)
@@ -86,17 +91,63 @@ LLAMA_3 = {
     "num_attention_heads": 32,
     "num_key_value_heads": 8,
 }
+LLAMA_3_70B = {
+    "hidden_size": 8192,
+    "intermediate_size": 28672,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+}
+
+
+def _bert(units: int) -> Model:
+    changes = {"intermediate_size": 4 * units, "num_attention_heads": units // 64}
+    return text("Bert", hidden_size=units, num_hidden_layers=1, **changes)
+
+
+def _experts(family: str, experts: int, inside: int, **changes: Any) -> Model:
+    changes = {"num_hidden_layers": 1, "num_key_value_heads": 4, "head_dim": 128, **changes}
+    return text(
+        family,
+        hidden_size=2048,
+        num_attention_heads=32,
+        num_experts=experts,
+        num_experts_per_tok=8,
+        moe_intermediate_size=inside,
+        # Each token by the weights of its experts: other ways need a device, or contents.
+        experts_implementation="batched_mm",
+        **changes,
+    )
+
+
+def _bart(units: int, **changes: Any) -> Model:
+    for side in ("encoder", "decoder"):
+        changes |= {
+            f"{side}_layers": 1,
+            f"{side}_ffn_dim": 4 * units,
+            f"{side}_attention_heads": units // 64,
+        }
+    # Others look for padding, of which there is none on no device.
+    return text("Bart", d_model=units, attn_implementation="eager", **changes)
+
 
 MODELS: Mapping[str, Model] = {
     "3D ResNet-18": vision("r3d_18", (1, 3, 16, 112, 112)),
+    "BART-base": _bart(768),
+    "BART-large": _bart(1024, tokens=1024),
     "BERT-base": text("Bert", "ForMaskedLM", num_hidden_layers=1),
+    "BERT-large": _bert(1024),
+    "BERT-mini": _bert(256),
     "BERT": text("Bert", "ForMaskedLM", num_hidden_layers=1),
     "ConvNeXt-T": vision("convnext_tiny"),
     "ConvNeXt": vision("convnext_tiny"),
     "DeepLabv3": vision("deeplabv3_resnet50", (1, 3, 513, 513), weights_backbone=None),
     "DeepLab": vision("deeplabv3_resnet50", weights_backbone=None),
+    "DenseNet-121": vision("densenet121"),
     "DenseNet": vision("densenet121"),
     "EfficientNet-B0": vision("efficientnet_b0"),
+    # The paper's images have a shorter side of 600: of 608, the network halves four times.
+    "Fast R-CNN with VGG-16": vision("vgg16", (1, 3, 608, 1024)),
     "FCN": vision("fcn_resnet50", (1, 3, 520, 520), weights_backbone=None),
     "FNet": text("FNet", tokens=512, num_hidden_layers=1),
     "GPT-2 medium": text("GPT2", n_embd=1024, n_head=16, n_layer=1),
@@ -114,8 +165,11 @@ MODELS: Mapping[str, Model] = {
     "Inception-v3": vision("inception_v3", (1, 3, 299, 299), init_weights=False, aux_logits=False),
     "Inception": vision("inception_v3", (1, 3, 299, 299), init_weights=False, aux_logits=False),
     "Llama 2 7B": text("Llama", num_hidden_layers=1),
-    "Llama 3 8B": text("Llama", **LLAMA_3),
-    "Llama 3": text("Llama", **LLAMA_3),
+    "Llama 3 70B": text("Llama", tokens=1, cached=4096, **LLAMA_3_70B),
+    "Llama 3 8B generating": text("Llama", tokens=1, cached=8192, **LLAMA_3),
+    "Llama 3 8B": text("Llama", tokens=2048, cached=4096, **LLAMA_3),
+    "Llama 3": text("Llama", "ForCausalLM", tokens=2048, cached=4096, **LLAMA_3),
+    "Llama 3.1 8B": text("Llama", tokens=1, cached=131072, **LLAMA_3),
     "Llama 7B": text("Llama", num_hidden_layers=1),
     "Mistral 7B": text("Mistral", num_hidden_layers=1),
     "MobileNetV2": vision("mobilenet_v2"),
@@ -126,6 +180,9 @@ MODELS: Mapping[str, Model] = {
     ),
     "PSPNet": Model("transformers", _pyramid),
     "PoolFormer": vision("timm.poolformer_s12"),
+    "Qwen3 30B A3B": _experts("Qwen3Moe", 128, 768, tokens=2048),
+    # Of four layers, the last attends to all.
+    "Qwen3.5 35B A3B": _experts("Qwen3_5MoeText", 256, 512, num_hidden_layers=4),
     "Qwen3": text("Qwen3", num_hidden_layers=1),
     "R(2+1)D": vision("r2plus1d_18", (1, 3, 16, 112, 112)),
     "RAFT": Model("torchvision", lambda loaded: _raft(loaded)),

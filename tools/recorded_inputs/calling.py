@@ -209,8 +209,7 @@ AGREES: dict[str, Callable[[Arguments], bool]] = {
         made["grad_output"].shape == made["indices"].shape and _max_pool(made)
     ),
     "grid_sampler_2d_backward": _forward(
-        "grid_sampler_2d",
-        *("input", "grid", "interpolation_mode", "padding_mode", "align_corners"),
+        "grid_sampler_2d", *("input", "grid", "interpolation_mode", "padding_mode", "align_corners")
     ),
     "embedding_dense_backward": lambda made: (
         made["grad_output"].shape[:-1] == made["indices"].shape

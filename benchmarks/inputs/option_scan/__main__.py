@@ -48,7 +48,7 @@ def planned(framework: Framework, scan: Scan) -> list[tuple[Operator, list[Varia
     def document(operator: Operator) -> str:
         return framework.function(cases[operator.name][0].target).__doc__ or ""
 
-    most, phases = scan.configurations, framework.gradients
+    most, phases = scan.configurations, framework.gradients.supported
     return [
         (operators[name], variants(operators[name], own, most, phases, document))
         for name, own in cases.items()
@@ -177,10 +177,7 @@ def header_of(arguments: argparse.Namespace, framework: Framework) -> Scan:
 def worker(framework: str, cpus: Cpus, reference_work: bool) -> Worker:
     """Returns a worker of one thread."""
     return Worker(
-        framework,
-        Settings(threads=1, memory=False),
-        reference_work=reference_work,
-        cpus=cpus,
+        framework, Settings(threads=1, memory=False), reference_work=reference_work, cpus=cpus
     )
 
 

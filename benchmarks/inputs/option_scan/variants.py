@@ -105,11 +105,7 @@ def configurations(operator: Operator, cases: Iterable[Case], most: int) -> list
 
 
 def _untried(
-    parameter: Parameter,
-    case: Case,
-    cases: Iterable[Case],
-    operator: Operator,
-    document: Document,
+    parameter: Parameter, case: Case, cases: Iterable[Case], operator: Operator, document: Document
 ) -> list[Argument]:
     """Returns the values of a parameter that no case has."""
     if parameter.name in EXCLUDED:

@@ -8,26 +8,30 @@ import importlib
 import importlib.util
 import io
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from statistics import fmean, geometric_mean
 from typing import Any, NamedTuple
 
 from opperf.candidates import scores
 from opperf.candidates.formats import base
 from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
-from opperf.candidates.model import Problem, TrialResult, VerdictStatus
+from opperf.candidates.model import TrialResult, VerdictStatus
 from opperf.errors import UnknownOperatorError, UsageError, one_line
 from opperf.extras import install_command
-from opperf.model import Argument, Case, DType, MemoryFormat, OperatorTarget, Settings, TensorSpec
-from opperf.sources.logged_arguments import STRIDED, Arguments, read_arguments
-from opperf.sources.logged_text import (
-    FORMAT_NAMES,
-    InputLogs,
-    Unwritable,
-    arguments_text,
-    split,
+from opperf.model import (
+    Argument,
+    Case,
+    DType,
+    MemoryFormat,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+    iter_tensors,
 )
+from opperf.sources.logged_arguments import STRIDED, read_arguments
+from opperf.sources.logged_text import FORMAT_NAMES, InputLogs, Unwritable, arguments_text, split
 
 NAME = "BackendBench"
 
@@ -42,11 +46,11 @@ class Logged(NamedTuple):
     """A call of an operator, by the name of the operator's folder."""
 
     operator: str
-    arguments: Arguments
+    arguments: Mapping[str, Argument]
     times: int = 1
 
 
-def _implementations(path: Path) -> dict[str, Path]:
+def files(path: Path) -> dict[str, Path]:
     """Returns the implementation of each operator, by its folder's name: the first by name."""
     return {
         folder.name: files[0]
@@ -55,48 +59,50 @@ def _implementations(path: Path) -> dict[str, Path]:
     }
 
 
-def recognizes(path: Path) -> bool:
-    """Whether there is a folder of an operator."""
-    return bool(_implementations(path))
-
-
 def read(asked: Asked) -> ProblemSet:
     """Returns a problem for each operator that has calls. Raises `UsageError`."""
     base.check_sets(asked, ())
-    found = _implementations(asked.path)
+    found = files(asked.path)
     own: dict[str, Path] = {}
     for path in asked.candidates:
         name = path.stem.partition("_implementation")[0]
         if own.setdefault(name, path) is not path:
             raise UsageError(f"{own[name]} and {path} are both of {name}; name one of them")
     found |= own
-    calls: dict[str, dict[str, Any]] = defaultdict(dict)
+    calls: dict[str, dict[str, Any]] = {name: {} for name in found}
     for call in sorted(_calls(asked.path, found), key=lambda call: -call.times):
-        kept = calls[call.operator]
-        if call.operator in found and len(kept) < MOST_CALLS:
-            unnamed, named = call.arguments
-            named_too = {**{str(i): value for i, value in enumerate(unnamed)}, **named}
-            try:
-                text = arguments_text(named_too, None)
+        kept = calls.get(call.operator, {})
+        if call.operator in calls and len(kept) < MOST_CALLS:
+            with suppress(Unwritable):
+                text = arguments_text(call.arguments, None)
+                unnamed, named = split(call.arguments, lambda name: False)
                 encoded = {key: _encoded(value) for key, value in named.items()}
-                kept[text] = [list(map(_encoded, unnamed)), encoded]
-            except Unwritable:
-                continue
-    skipped = dict.fromkeys(found, "no call of it is known; add one to the log")
+                kept[text] = [
+                    list(map(_encoded, unnamed)),
+                    encoded,
+                    _bound([*unnamed, *named.values()]),
+                ]
     problems = [_problem(asked, name, found[name], calls[name]) for name in found if calls[name]]
+    skipped = dict.fromkeys(found, "no call of it is known; add one to the log")
     return ProblemSet(NAME, problems, {name: skipped[name] for name in found if not calls[name]})
 
 
 def _problem(asked: Asked, name: str, path: Path, calls: dict[str, Any]) -> PosedProblem:
     function = f"{name}_kernel_impl"
-    solution = base.read_python(path, function)
-    operator = ".".join(name.rpartition("__")[::2])
-    settings = {"format": NAME, "operator": operator, "calls": calls, "function": function}
-    solved = base.solved_by(asked, name, [solution], {}, settings)
-    made = base.install(asked, ("problems", name), {}, settings)
-    trials = tuple({"call": call} for call in calls)
-    problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
-    return PosedProblem(problem, *solved, facts={"operator": operator})
+    settings = {"format": NAME, "operator": _operator(name), "calls": calls, "function": function}
+    solutions = base.solutions_in([base.read_python(path, function)], {})
+    trials = [{"call": call} for call in calls]
+    return base.pose(asked, name, TOLERANCE, {}, settings, solutions, trials)
+
+
+def _operator(name: str) -> str:
+    return ".".join(name.rpartition("__")[::2])
+
+
+def _bound(arguments: Iterable[Argument]) -> int:
+    """Returns the bound of integers: no index is beyond the axis of a tensor that it is into."""
+    axes = (axis for each in arguments for spec in iter_tensors(each) for axis in spec.shape)
+    return min((axis for axis in axes if axis > 1), default=2)
 
 
 def _encoded(value: Argument) -> Any:
@@ -131,9 +137,8 @@ def _calls(path: Path, operators: Iterable[str]) -> Iterator[Logged]:
 def _logged(case: Case) -> Logged:
     target = case.target
     assert isinstance(target, OperatorTarget)
-    unnamed, named = split(case.arguments, lambda name: False)
     name = f"{target.name.removeprefix('aten.')}__{target.overload or 'default'}"
-    return Logged(name, (tuple(unnamed), named), case.count)
+    return Logged(name, case.arguments, case.count)
 
 
 def _table(path: Path) -> Iterator[Logged]:
@@ -150,9 +155,10 @@ def _table(path: Path) -> Iterator[Logged]:
             raise UsageError(f"{path}: row {number}: op_name and args are no texts")
         name = "__".join(operator.removeprefix("aten.").rsplit(".", 1))
         try:
-            yield Logged(name, read_arguments(arguments))
+            unnamed, named = read_arguments(arguments)
         except ValueError as error:
             raise UsageError(f"{path}: row {number}: args: {error}") from None
+        yield Logged(name, {**{str(i): value for i, value in enumerate(unnamed)}, **named})
 
 
 def _by_rule(names: Iterable[str]) -> Iterator[Logged]:
@@ -175,40 +181,38 @@ def _by_rule(names: Iterable[str]) -> Iterator[Logged]:
 
 def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
     """Returns `full_results.json`, `failed_tests.json` and `operator_summary.csv`."""
-    by_operator = {
-        posed.facts["operator"]: [
-            test
-            for verdict in verdicts
-            for trial in verdict.trials
-            for test in _tests(posed.facts["operator"], trial)
-        ]
-        for posed, verdicts in judged
-    }
-    tests = [test for own in by_operator.values() for test in own]
+    # An operator has one candidate.
+    by_operator = {_operator(posed.problem.name): own.trials for posed, (own,) in judged}
+    both = by_operator.items()
+    tests = [test for name, trials in both for trial in trials for test in _tests(name, trial)]
     tests.sort(key=lambda test: (test["op_name"], test["args"]))
+    failed = [test for test in tests if not test.get("is_correct", test.get("successfully_ran"))]
     table = io.StringIO()
-    summaries = [_summary(operator, own) for operator, own in by_operator.items()]
+    summaries = [_summary(name, trials) for name, trials in both]
     writer = csv.DictWriter(table, list(summaries[0]) if summaries else [], lineterminator="\n")
     writer.writeheader()
     writer.writerows(summaries)
     return {
         "full_results.json": json.dumps(tests, indent=2),
-        "failed_tests.json": json.dumps([test for test in tests if not _passed(test)], indent=2),
+        "failed_tests.json": json.dumps(failed, indent=2),
         "operator_summary.csv": table.getvalue(),
     }
 
 
-def _passed(test: Mapping[str, Any]) -> bool:
-    return bool(test.get("is_correct", test.get("successfully_ran")))
+def _passed(trial: TrialResult) -> bool:
+    return trial.status is VerdictStatus.PASSED
+
+
+def _is_timed(trial: TrialResult) -> bool:
+    return _passed(trial) and trial.ns is not None
 
 
 def _tests(operator: str, trial: TrialResult) -> Iterator[dict[str, Any]]:
     common = {"op_name": operator, "args": trial.trial["call"], "error_msg": trial.reason}
-    passed = trial.status is VerdictStatus.PASSED
     yield {
         **common,
-        "is_correct": passed,
-        "error_type": "" if passed else trial.status.value,
+        "is_correct": _passed(trial),
+        "error_type": "" if _passed(trial) else trial.status.value,
         "max_abs_error": trial.max_absolute_error,
         "max_rel_error": trial.max_relative_error,
         "test_type": "correctness",
@@ -218,31 +222,26 @@ def _tests(operator: str, trial: TrialResult) -> Iterator[dict[str, Any]]:
         "speedup": scores.speedup(trial),
         "benchmark_time_ms": base.mean_ms(trial.ns),
         "reference_time_ms": base.mean_ms(trial.baselines.get(scores.REFERENCE)),
-        "successfully_ran": passed and trial.ns is not None,
+        "successfully_ran": _is_timed(trial),
         "test_type": "performance",
     }
 
 
-def _summary(operator: str, tests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    kinds = {
-        kind: [test for test in tests if test["test_type"] == kind]
-        for kind in ("correctness", "performance")
-    }
-    correctness, performance = kinds.values()
-    speedups = [test["speedup"] for test in performance if test["speedup"]]
-    counts = {f"{kind}_tests": len(own) for kind, own in kinds.items()}
-    passed = {f"passed_{kind}_tests": sum(map(_passed, own)) for kind, own in kinds.items()}
-    failed = {f"failed_{kind}": counts[kind] - passed[f"passed_{kind}"] for kind in counts}
+def _summary(operator: str, trials: Sequence[TrialResult]) -> dict[str, Any]:
+    count, right, timed = len(trials), sum(map(_passed, trials)), sum(map(_is_timed, trials))
+    speedups = [ratio for trial in trials if (ratio := scores.speedup(trial))]
     return {
-        **{"operator": operator, "total_tests": len(tests)},
-        **{**counts, **passed, **failed},
-        "correctness_rate": passed["passed_correctness_tests"] / max(len(correctness), 1),
-        "avg_speedup": sum(speedups) / max(len(speedups), 1),
-        "geomean_speedup": scores.geometric_mean(speedups) or 0.0,
-        "max_absolute_error": max(
-            (test["max_abs_error"] or 0.0 for test in correctness), default=0.0
-        ),
-        "max_relative_error": max(
-            (test["max_rel_error"] or 0.0 for test in correctness), default=0.0
-        ),
+        "operator": operator,
+        "total_tests": 2 * count,
+        "correctness_tests": count,
+        "performance_tests": count,
+        "passed_correctness_tests": right,
+        "passed_performance_tests": timed,
+        "failed_correctness": count - right,
+        "failed_performance": count - timed,
+        "correctness_rate": right / max(count, 1),
+        "avg_speedup": fmean(speedups or [0.0]),
+        "geomean_speedup": geometric_mean(speedups) if speedups else 0.0,
+        "max_absolute_error": max(trial.max_absolute_error or 0.0 for trial in trials),
+        "max_relative_error": max(trial.max_relative_error or 0.0 for trial in trials),
     }

@@ -11,10 +11,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
-import msgspec
-
 from opperf import frameworks
-from opperf.candidates.model import Candidate, Problem, TrialResult, Verdict
+from opperf.candidates.model import Candidate, Problem, Verdict
 from opperf.decoding import parse_python
 from opperf.errors import UsageError, one_line, unknown
 from opperf.model import Struct, Summary
@@ -33,28 +31,6 @@ ADAPTOR = "opperf_problem.py"
 SOLUTION = "opperf_candidate.py"
 
 
-class PosedProblem(Struct, frozen=True):
-    """A problem, and candidates for it."""
-
-    problem: Problem
-    candidates: tuple[Candidate, ...] = ()
-    refused: dict[str, str] = {}
-    """Candidates that are not run here, by name, each with the reason."""
-    checks: int = 0
-    """The number of first trials whose times do not count."""
-    facts: dict[str, Any] = {}
-    """Facts of the format that its results name."""
-
-
-class ProblemSet(NamedTuple):
-    """The problems of a file or folder."""
-
-    format: str
-    problems: list[PosedProblem]
-    skipped: dict[str, str]
-    """Problems that cannot be run here, by name, each with the reason."""
-
-
 class Asked(NamedTuple):
     """Files that are read, and how."""
 
@@ -67,20 +43,45 @@ class Asked(NamedTuple):
     """Files of candidates elsewhere."""
 
 
+class Solution(NamedTuple):
+    """A candidate as a format's files have it."""
+
+    name: str
+    files: Mapping[str, bytes] = {}
+    settings: Mapping[str, Any] = {}
+    """Of this candidate alone."""
+    author: str = ""
+    refusal: str = ""
+    """Why it is not run here; empty if it is."""
+
+
+class PosedProblem(Struct, frozen=True):
+    """A problem, and candidates for it."""
+
+    problem: Problem
+    candidates: tuple[Candidate, ...] = ()
+    refused: tuple[Solution, ...] = ()
+    """Those that are not run here."""
+    checks: int = 0
+    """The number of first trials whose times do not count."""
+    facts: Mapping[str, Any] = {}
+    """Facts of the format that its results name."""
+
+
+class ProblemSet(NamedTuple):
+    """The problems of a file or folder."""
+
+    format: str
+    problems: list[PosedProblem]
+    skipped: dict[str, str]
+    """Problems that cannot be run here, by name, each with the reason."""
+
+
 class Judged(NamedTuple):
     """A problem, and the verdicts on its candidates."""
 
     posed: PosedProblem
     verdicts: Sequence[Verdict]
-
-
-def completed(posed: PosedProblem, verdict: Verdict) -> Verdict:
-    """Returns a verdict with all trials of its problem: those that it ended before, as itself."""
-    trials = list(verdict.trials)
-    for index, trial in enumerate(posed.problem.trials):
-        if index == len(trials) or trials[index].trial != trial:
-            trials[index:] = [TrialResult(trial, verdict.status, verdict.reason)]
-    return msgspec.structs.replace(verdict, trials=tuple(trials))
 
 
 class Made(NamedTuple):
@@ -91,7 +92,31 @@ class Made(NamedTuple):
     timestamp: str
 
 
-def install(
+def pose(
+    asked: Asked,
+    name: str,
+    tolerance: float,
+    files: Mapping[str, bytes],
+    settings: Mapping[str, Any],
+    solutions: Sequence[Solution],
+    trials: Sequence[dict[str, Any]] = ({},),
+    own: Mapping[str, Any] = {},
+    **more: Any,
+) -> PosedProblem:
+    """Returns a problem whose functions, and those of its candidates, have folders of their own;
+    `own` are settings that candidates do not see, and `more` fields of it. Raises `UsageError`."""
+    candidates = []
+    for each in (each for each in solutions if not each.refusal):
+        place = ("candidates", name, each.name)
+        made = _install(asked, place, each.files, {**settings, **each.settings})
+        candidates.append(Candidate(each.name, made, each.author))
+    made = _install(asked, ("problems", name), files, {**settings, **own})
+    problem = Problem(name, FRAMEWORK, made, tuple(trials), rtol=tolerance, atol=tolerance)
+    refused = tuple(each for each in solutions if each.refusal)
+    return PosedProblem(problem, tuple(candidates), refused, **more)
+
+
+def _install(
     asked: Asked, words: Sequence[str], files: Mapping[str, bytes], settings: Mapping[str, Any]
 ) -> str:
     """Copies files, as they are, into a new folder, with the functions that call them; returns the
@@ -121,14 +146,6 @@ class PythonFile(NamedTuple):
     names: frozenset[str]
     """Of functions, classes and constants."""
     constants: frozenset[str]
-    gpu: str
-    """The name of a part that needs a GPU; empty without one."""
-
-
-NEED_GPU = re.compile(
-    rb"^\s*(?:import|from)\s+(cupy|cutlass|helion|pycuda|tilelang|triton)\b|(cuda_sources)", re.M
-)
-"""Packages and arguments that make kernels which no CPU runs."""
 
 
 def read_file(path: Path) -> bytes:
@@ -148,48 +165,49 @@ def read_python(path: Path, *required: str) -> PythonFile:
     except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         raise UsageError(f"{path}{line} is no Python: {one_line(str(error))}") from error
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    targets = [
-        target
-        for node in tree.body
-        for target in (
-            node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        )
-    ]
-    constants = frozenset(target.id for target in targets if isinstance(target, ast.Name))
-    names = constants.union(node.name for node in tree.body if isinstance(node, kinds))
+    names: set[str] = set()
+    constants: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                constants.update(each.id for each in targets if isinstance(each, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                constants.add(name)
+    names |= constants
     for name in required:
         if name not in names:
             raise UsageError(f"{path} has no {name}; define it, or name another file")
+    return PythonFile(path, text, frozenset(names), frozenset(constants))
+
+
+NEED_GPU = re.compile(
+    rb"^\s*(?:import|from)\s+(cupy|cutlass|helion|pycuda|tilelang|triton)\b|(cuda_sources)", re.M
+)
+"""Packages and arguments that make kernels which no CPU runs."""
+
+NO_GPU = "{} needs a GPU; candidates are judged on the CPU"
+
+
+def refusal_of(text: bytes) -> str:
+    """Returns why a kernel of such a text is not run here; empty if it is."""
     found = NEED_GPU.search(text)
-    gpu = (found[1] or found[2]).decode() if found else ""
-    return PythonFile(path, text, names, constants, gpu)
+    return NO_GPU.format((found[1] or found[2]).decode()) if found else ""
 
 
-def solved_by(
-    asked: Asked,
-    problem: str,
-    solutions: Iterable[PythonFile],
-    files: Mapping[str, bytes],
-    settings: Mapping[str, Any],
-) -> tuple[tuple[Candidate, ...], dict[str, str]]:
-    """Returns the candidates in files, and those that are not run here, by name, each with the
-    reason. Other files that a candidate needs are `files`."""
-    made: list[Candidate] = []
-    refused: dict[str, str] = {}
-    for solution in {each.path.resolve(): each for each in solutions}.values():
-        name = solution.path.stem
-        for folder in solution.path.resolve().parents:
-            if name in refused or any(name == other.name for other in made):
+def solutions_in(found: Iterable[PythonFile], needed: Mapping[str, bytes]) -> list[Solution]:
+    """Returns the candidates in files, each by another name; `needed` are other files of each."""
+    made: dict[str, Solution] = {}
+    for file in {each.path.resolve(): each for each in found}.values():
+        name = file.path.stem
+        for folder in file.path.resolve().parents:
+            if name in made:
                 name = f"{folder.name}/{name}"
-        if solution.gpu:
-            refused[name] = f"{solution.gpu} needs a GPU; candidates are judged on the CPU"
-            continue
-        contents = {**files, SOLUTION: solution.text}
-        own = {**settings, "candidate": SOLUTION}
-        place = ("candidates", problem, name)
-        made.append(Candidate(name, install(asked, place, contents, own)))
-    return tuple(made), refused
+        files = {**needed, SOLUTION: file.text}
+        own = {"candidate": SOLUTION}
+        made[name] = Solution(name, files, own, refusal=refusal_of(file.text))
+    return list(made.values())
 
 
 def check_sets(asked: Asked, known: Iterable[str]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import msgspec
 
 from opperf.candidates import scores
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
-from opperf.candidates.model import Candidate, Problem, TrialResult, VerdictStatus
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet, Solution
+from opperf.candidates.model import TrialResult, VerdictStatus
 from opperf.errors import one_line
 from opperf.extras import install_command
 from opperf.formats.documents import as_form, parse, read_form, wrong
@@ -28,18 +28,19 @@ Floats = Literal["float32", "float16", "bfloat16", "float8_e4m3", "float8_e5m2",
 
 Others = Literal["int64", "int32", "int16", "int8", "bool"]
 
+OF_TORCH = {"float8_e4m3": "float8_e4m3fn"}
+"""Dtypes that PyTorch has by another name."""
+
 SIMPLE = re.compile(r"(?!.*(?:\*\*|<<))[\w\s+*/%<>=!()-]+")
 """A constraint that is arithmetic of sizes."""
 
 
-class Axis(Struct, frozen=True):
-    """An axis: constant, or another in each workload."""
-
+class _Axis(Struct, frozen=True):
     type: Literal["const", "var"]
     value: int = 0
 
 
-class Tensor(Struct, frozen=True, omit_defaults=False):
+class _Tensor(Struct, frozen=True, omit_defaults=False):
     """An input or output; without a shape, a number."""
 
     shape: list[str] | None
@@ -51,9 +52,9 @@ class Definition(Struct, frozen=True):
 
     name: str
     op_type: str
-    axes: dict[str, Axis]
-    inputs: dict[str, Tensor]
-    outputs: dict[str, Tensor]
+    axes: dict[str, _Axis]
+    inputs: dict[str, _Tensor]
+    outputs: dict[str, _Tensor]
     reference: str
     constraints: list[str] | None = None
 
@@ -71,104 +72,93 @@ class Definition(Struct, frozen=True):
         return {name: axis.value for name, axis in self.axes.items() if axis.type == "const"}
 
 
-class Build(Struct, frozen=True):
-    """How a solution is built and called."""
-
+class _Build(Struct, frozen=True):
     language: str
     entry_point: str
     destination_passing_style: bool = True
 
 
-class Source(Struct, frozen=True):
-    """A file of a solution."""
-
+class _Source(Struct, frozen=True):
     path: str
     content: str
 
 
-class Solution(Struct, frozen=True):
-    """A candidate."""
-
+class _SolutionFile(Struct, frozen=True):
     name: str
     definition: str
     author: str
-    spec: Build
-    sources: list[Source]
+    spec: _Build
+    sources: list[_Source]
 
 
-class Input(Struct, frozen=True):
-    """Where an input of a workload is from."""
-
+class _Input(Struct, frozen=True):
     type: Literal["random", "scalar", "safetensors"]
     value: int | float | bool | None = None
     path: str = ""
     tensor_key: str = ""
 
 
-class Workload(Struct, frozen=True):
-    """Sizes and inputs of a call."""
-
+class _Workload(Struct, frozen=True):
     uuid: str
     axes: dict[str, int]
-    inputs: dict[str, Input]
+    inputs: dict[str, _Input]
 
 
-class Trace(Struct, frozen=True):
-    """A line of a file of workloads."""
-
+class _Trace(Struct, frozen=True):
     definition: str
-    workload: Workload
+    workload: _Workload
 
 
-def recognizes(path: Path) -> bool:
-    """Whether there is a folder of definitions."""
-    return any((path / "definitions").rglob("*.json"))
+def files(path: Path) -> list[Path]:
+    """Returns the files of definitions."""
+    return sorted((path / "definitions").rglob("*.json"))
 
 
 def read(asked: Asked) -> ProblemSet:
     """Returns a problem for each definition with workloads. Raises `RunFileError`."""
-    root = asked.path
     definitions: dict[str, Definition] = {}
-    for path in sorted((root / "definitions").rglob("*.json")):
+    for path in files(asked.path):
         made = read_form(path, Definition)
         _check_definition(path, made)
         if definitions.setdefault(made.name, made) is not made:
             raise wrong(path, "name", f"{made.name!r} is another definition's; rename one")
-    known = (name for each in definitions.values() for name in each.axes)
-    sizes = base.check_sets(asked, known)
-    workloads: dict[str, list[Workload]] = {name: [] for name in definitions}
-    known_uuids: set[tuple[str, str]] = set()
+    sizes = base.check_sets(asked, (name for each in definitions.values() for name in each.axes))
     skipped = {name: each.refusal for name, each in definitions.items() if each.refusal}
+    workloads: dict[str, list[_Workload]] = {name: [] for name in definitions}
+    for name, workload in _workloads(asked.path, definitions):
+        if reason := _lacking(workload, asked.path):
+            skipped[f"{name}, workload {workload.uuid}"] = reason
+        elif name not in skipped:
+            workloads[name].append(workload)
+    solutions: dict[str, list[Solution]] = {name: [] for name in definitions}
+    for name, solution in _solutions(asked, definitions):
+        solutions[name].append(solution)
+    problems = []
+    for name, own in workloads.items():
+        if own:
+            problems.append(_problem(asked, definitions[name], own, sizes, solutions[name]))
+        else:
+            skipped.setdefault(name, "it has no workload that can be run")
+    return ProblemSet(NAME, problems, skipped)
+
+
+def _workloads(
+    root: Path, definitions: Mapping[str, Definition]
+) -> Iterator[tuple[str, _Workload]]:
+    """Yields workloads, each with its definition's name. Raises `RunFileError`."""
+    known: set[tuple[str, str]] = set()
     for path in sorted((root / "workloads").rglob("*.jsonl")):
         for number, line in enumerate(base.read_file(path).rstrip().splitlines(), 1):
             at = f"line {number}"
-            trace = as_form(parse(line, path), Trace, path, at)
-            if trace.definition not in definitions:
-                raise wrong(path, at, f"no definition {trace.definition!r}; add it")
-            _check_workload(path, at, definitions[trace.definition], trace.workload)
-            key = trace.definition, trace.workload.uuid
-            if key in known_uuids:
-                raise wrong(path, at, f"uuid {key[1]!r} is another workload's; change it")
-            known_uuids.add(key)
-            if reason := _lacking(trace.workload, root):
-                skipped[f"{trace.definition}, workload {trace.workload.uuid}"] = reason
-            elif trace.definition not in skipped:
-                workloads[trace.definition].append(trace.workload)
-    solutions = list(_solutions(asked, definitions))
-    problems = [
-        _problem(
-            asked,
-            definition,
-            workloads[name],
-            sizes,
-            [each for each in solutions if each.definition == name],
-        )
-        for name, definition in definitions.items()
-        if workloads[name]
-    ]
-    for name in (name for name, own in workloads.items() if not own):
-        skipped.setdefault(name, "it has no workload that can be run")
-    return ProblemSet(NAME, problems, skipped)
+            trace = as_form(parse(line, path), _Trace, path, at)
+            name, uuid = trace.definition, trace.workload.uuid
+            if name not in definitions:
+                raise wrong(path, at, f"no definition {name!r}; add it")
+            _check_workload(path, at, definitions[name], trace.workload)
+            if (name, uuid) in known:
+                raise wrong(path, at, f"uuid {uuid!r} is another workload's; change it")
+            known.add((name, uuid))
+            yield name, trace.workload
 
 
 def _check_definition(path: Path, definition: Definition) -> None:
@@ -184,7 +174,7 @@ def _check_definition(path: Path, definition: Definition) -> None:
         raise wrong(path, "reference", "no function run; define it")
 
 
-def _check_workload(path: Path, at: str, definition: Definition, workload: Workload) -> None:
+def _check_workload(path: Path, at: str, definition: Definition, workload: _Workload) -> None:
     axes = {**definition.constant, **workload.axes}
     for name in definition.axes:
         if axes.get(name, -1) < 0:
@@ -201,7 +191,7 @@ def _check_workload(path: Path, at: str, definition: Definition, workload: Workl
                 raise wrong(path, f"{at}: workload.axes", f"{constraint} is false; change a size")
 
 
-def _lacking(workload: Workload, root: Path) -> str:
+def _lacking(workload: _Workload, root: Path) -> str:
     """Returns why a workload cannot be run; empty if it can."""
     for name, given in workload.inputs.items():
         if given.type == "safetensors" and not importlib.util.find_spec("safetensors"):
@@ -211,55 +201,46 @@ def _lacking(workload: Workload, root: Path) -> str:
     return ""
 
 
-def _solutions(asked: Asked, definitions: Mapping[str, Definition]) -> Iterator[Solution]:
+def _solutions(
+    asked: Asked, definitions: Mapping[str, Definition]
+) -> Iterator[tuple[str, Solution]]:
+    """Yields solutions, each with its definition's name. Raises `RunFileError`."""
     own = sorted((asked.path / "solutions").rglob("*.json"))
     names: set[str] = set()
     for path in dict.fromkeys([*own, *asked.candidates]):
-        solution = read_form(path, Solution)
-        if solution.name in names:
-            raise wrong(path, "name", f"{solution.name!r} is another solution's; rename one")
-        names.add(solution.name)
-        if solution.definition not in definitions:
-            raise wrong(path, "definition", f"no definition {solution.definition!r}; add it")
-        for index, source in enumerate(solution.sources):
+        found = read_form(path, _SolutionFile)
+        if found.name in names:
+            raise wrong(path, "name", f"{found.name!r} is another solution's; rename one")
+        names.add(found.name)
+        if found.definition not in definitions:
+            raise wrong(path, "definition", f"no definition {found.definition!r}; add it")
+        for index, source in enumerate(found.sources):
             place = PurePosixPath(source.path)
             if place.is_absolute() or {"..", ""} & {*place.parts, place.name} or "\\" in str(place):
                 raise wrong(path, f"sources[{index}].path", f"{place} leads out of the solution")
-        file, _, function = solution.spec.entry_point.partition("::")
-        if not function or all(file != source.path for source in solution.sources):
+        contents = {source.path: source.content.encode() for source in found.sources}
+        file, _, function = found.spec.entry_point.partition("::")
+        if not function or file not in contents:
             raise wrong(path, "spec.entry_point", "it is not FILE::FUNCTION of one of the sources")
-        yield solution
+        settings = {
+            **{"candidate": file, "function": function},
+            "destination_passing_style": found.spec.destination_passing_style,
+        }
+        language = found.spec.language
+        refusal = base.refusal_of(b"\n".join(contents.values()))
+        if language != "python":
+            is_cpp = language == "cpp"
+            refusal = "C++ is not compiled here" if is_cpp else base.NO_GPU.format(language)
+        yield found.definition, Solution(found.name, contents, settings, found.author, refusal)
 
 
 def _problem(
     asked: Asked,
     definition: Definition,
-    workloads: Sequence[Workload],
+    workloads: Sequence[_Workload],
     sizes: Mapping[str, Any],
     solutions: Sequence[Solution],
 ) -> PosedProblem:
-    name = definition.name
-    settings = {
-        **{"format": NAME, "problem": "reference.py"},
-        "axes": base.with_sizes(definition.constant, sizes),
-        "inputs": msgspec.to_builtins(definition.inputs),
-        "outputs": msgspec.to_builtins(definition.outputs),
-    }
-    candidates = []
-    refused = {}
-    for solution in solutions:
-        language = solution.spec.language
-        if language != "python":
-            refused[solution.name] = f"{language} needs a GPU; candidates are judged on the CPU"
-            continue
-        file, _, function = solution.spec.entry_point.partition("::")
-        own = {
-            **{**settings, "candidate": file, "function": function},
-            "destination_passing_style": solution.spec.destination_passing_style,
-        }
-        sources = {source.path: source.content.encode() for source in solution.sources}
-        made = base.install(asked, ("candidates", name, solution.name), sources, own)
-        candidates.append(Candidate(solution.name, made, solution.author))
     inputs = {each.uuid: msgspec.to_builtins(each.inputs) for each in workloads}
     placed = {
         uuid: {
@@ -268,14 +249,29 @@ def _problem(
         }
         for uuid, own in inputs.items()
     }
-    reference = {"reference.py": definition.reference.encode()}
-    made = base.install(asked, ("problems", name), reference, {**settings, "workloads": placed})
-    trials = tuple(
-        {"workload": each.uuid, **base.with_sizes(each.axes, sizes)} for each in workloads
+    return base.pose(
+        asked,
+        definition.name,
+        TOLERANCE,
+        {"reference.py": definition.reference.encode()},
+        {
+            **{"format": NAME, "problem": "reference.py", "reference": "run"},
+            "axes": base.with_sizes(definition.constant, sizes),
+            "inputs": _tensors(definition.inputs),
+            "outputs": _tensors(definition.outputs),
+        },
+        solutions,
+        [{"workload": each.uuid, **base.with_sizes(each.axes, sizes)} for each in workloads],
+        {"workloads": placed},
+        facts={"op_type": definition.op_type, "inputs": inputs},
     )
-    problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
-    facts = {"op_type": definition.op_type, "inputs": inputs}
-    return PosedProblem(problem, tuple(candidates), refused, facts=facts)
+
+
+def _tensors(found: Mapping[str, _Tensor]) -> dict[str, Any]:
+    return {
+        name: {"shape": each.shape, "dtype": OF_TORCH.get(each.dtype, each.dtype)}
+        for name, each in found.items()
+    }
 
 
 STATUSES = {
@@ -313,27 +309,27 @@ def _evaluation(trial: TrialResult, made: Made) -> dict[str, Any]:
     status = STATUSES.get(trial.status, "RUNTIME_ERROR")
     if trial.differs:
         status = f"INCORRECT_{trial.differs.upper()}"
-    found: dict[str, Any] = {
+    errors = {
+        "max_relative_error": trial.max_relative_error,
+        "max_absolute_error": trial.max_absolute_error,
+    }
+    times = {
+        "latency_ms": base.mean_ms(trial.ns),
+        "reference_latency_ms": base.mean_ms(trial.baselines.get(scores.REFERENCE)),
+        "speedup_factor": scores.speedup(trial),
+    }
+    has_errors = status in ("PASSED", "INCORRECT_NUMERICAL")
+    return {
         "status": status,
         "environment": {"hardware": made.hardware, "libs": dict(made.libraries)},
         "timestamp": made.timestamp,
         "log": one_line(trial.reason),
-        "correctness": None,
-        "performance": None,
+        # Their reader takes NaN for a number.
+        "correctness": _without(errors, "NaN") if has_errors else None,
+        "performance": _without(times, 0.0) if status == "PASSED" else None,
     }
-    if status in ("PASSED", "INCORRECT_NUMERICAL"):
-        errors = {
-            "max_relative_error": trial.max_relative_error,
-            "max_absolute_error": trial.max_absolute_error,
-        }
-        # Their reader takes that for a number.
-        found["correctness"] = {
-            name: "NaN" if error is None else error for name, error in errors.items()
-        }
-    if status == "PASSED":
-        found["performance"] = {
-            "latency_ms": base.mean_ms(trial.ns) or 0.0,
-            "reference_latency_ms": base.mean_ms(trial.baselines.get(scores.REFERENCE)) or 0.0,
-            "speedup_factor": scores.speedup(trial) or 0.0,
-        }
-    return found
+
+
+def _without(figures: Mapping[str, float | None], other: float | str) -> dict[str, float | str]:
+    """Returns figures, with another one in place of each that is not known."""
+    return {name: other if figure is None else figure for name, figure in figures.items()}

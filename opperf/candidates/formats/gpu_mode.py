@@ -9,7 +9,7 @@ from typing import Any
 
 from opperf.candidates.formats import base
 from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
-from opperf.candidates.model import Problem, Verdict, VerdictStatus
+from opperf.candidates.model import Verdict, VerdictStatus
 from opperf.decoding import read_yaml
 from opperf.errors import UsageError, one_line
 from opperf.extras import load_extra
@@ -25,20 +25,19 @@ REFERENCE = "reference.py"
 SUBMISSION = "@SUBMISSION@"
 """In place of a file that a task does not have."""
 
+FUNCTION = "custom_kernel"
+
 TOLERANCE = 1e-4
 
 
-class SourceFile(Struct, frozen=True):
-    """A file under the name by which others import it."""
-
+class _Source(Struct, frozen=True):
     name: str
+    """By which other files import it."""
     source: str
 
 
-class TaskFile(Struct, frozen=True):
-    """The content of `task.yml`."""
-
-    files: list[SourceFile]
+class _Task(Struct, frozen=True):
+    files: list[_Source]
     lang: str = "py"
     config: dict[str, Any] = {}
     tests: list[dict[str, Any]] = []
@@ -50,24 +49,20 @@ class TaskFile(Struct, frozen=True):
         """Why it cannot be run here; empty if it can."""
         if self.lang != "py":
             return f"its language is {self.lang}, and only Python is run here"
-        return "it needs several GPUs" if self.multi_gpu else ""
+        return "it needs several GPUs" * self.multi_gpu
 
 
-def _files(path: Path) -> list[Path]:
+def files(path: Path) -> list[Path]:
+    """Returns the files of tasks."""
     if path.is_file():
         return [path] * (path.name == TASK)
     return sorted([*path.glob(TASK), *path.glob(f"*/{TASK}"), *path.glob(f"*/*/{TASK}")])
 
 
-def recognizes(path: Path) -> bool:
-    """Whether there is a `task.yml`."""
-    return bool(_files(path))
-
-
 def read(asked: Asked) -> ProblemSet:
     """Returns the problems: their tests are trials whose times do not count, before their
     benchmarks. Raises `UsageError` and `RunFileError`."""
-    tasks = {path: _task(path) for path in _files(asked.path)}
+    tasks = {path: _task(path) for path in files(asked.path)}
     specs = [spec for task in tasks.values() for spec in (*task.tests, *task.benchmarks)]
     sizes = base.check_sets(asked, (name for spec in specs for name in spec if name != "seed"))
     skipped = {_name(path): task.refusal for path, task in tasks.items() if task.refusal}
@@ -81,20 +76,19 @@ def _name(path: Path) -> str:
     return path.resolve().parent.name
 
 
-def _task(path: Path) -> TaskFile:
+def _task(path: Path) -> _Task:
     yaml = load_extra("yaml", "a task of GPU MODE")
     try:
         content = read_yaml(base.read_file(path))
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is no YAML: {one_line(str(error))}") from error
-    task = as_form(content, TaskFile, path)
+    task = as_form(content, _Task, path)
     if not (task.tests or task.benchmarks):
         raise UsageError(f"{path}: neither tests nor benchmarks; add a list of keywords")
     return task
 
 
-def _problem(asked: Asked, path: Path, task: TaskFile, sizes: Mapping[str, Any]) -> PosedProblem:
-    name = _name(path)
+def _problem(asked: Asked, path: Path, task: _Task, sizes: Mapping[str, Any]) -> PosedProblem:
     sources = {
         file.name: path.parent / file.source
         for file in task.files
@@ -108,22 +102,24 @@ def _problem(asked: Asked, path: Path, task: TaskFile, sizes: Mapping[str, Any])
     if REFERENCE not in sources:
         raise UsageError(f"{path}: files: no {REFERENCE}; add its name and source")
     base.read_python(sources[REFERENCE], "generate_input", "ref_kernel")
-    files = {key: base.read_file(source) for key, source in sources.items()}
+    contents = {key: base.read_file(source) for key, source in sources.items()}
     own = sorted({*path.parent.glob("submission*.py"), *path.parent.glob("s*/**/*.py")})
-    solutions = [each for each in map(base.read_python, own) if "custom_kernel" in each.names]
-    solutions += [base.read_python(each, "custom_kernel") for each in asked.candidates]
-    settings = {"format": NAME, "problem": REFERENCE}
+    found = [each for each in map(base.read_python, own) if FUNCTION in each.names]
+    found += [base.read_python(each, FUNCTION) for each in asked.candidates]
     # What is expected is not where it could be called.
-    others = {key: content for key, content in files.items() if key != REFERENCE}
-    solved = base.solved_by(asked, name, solutions, others, settings)
-    made = base.install(asked, ("problems", name), files, settings)
-    trials = tuple(
-        # The trial's own seed by another name.
+    others = {key: content for key, content in contents.items() if key != REFERENCE}
+    solutions = base.solutions_in(found, others)
+    # The trial's own seed by another name.
+    trials = [
         {f"task_{key}" if key == "seed" else key: value for key, value in spec.items()}
         for spec in (base.with_sizes(each, sizes) for each in (*task.tests, *task.benchmarks))
+    ]
+    checks = len(task.tests) if task.benchmarks else 0
+    settings = {"format": NAME, "problem": REFERENCE, "reference": "ref_kernel"}
+    settings["function"] = FUNCTION
+    return base.pose(
+        asked, _name(path), TOLERANCE, contents, settings, solutions, trials, checks=checks
     )
-    problem = Problem(name, base.FRAMEWORK, made, trials, rtol=TOLERANCE, atol=TOLERANCE)
-    return PosedProblem(problem, *solved, checks=len(task.tests) if task.benchmarks else 0)
 
 
 def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:

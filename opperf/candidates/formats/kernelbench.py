@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet, PythonFile
-from opperf.candidates.model import Problem, Verdict, VerdictStatus
+from opperf.candidates.formats.base import Asked, Judged, Made, ProblemSet, PythonFile
+from opperf.candidates.model import Verdict, VerdictStatus
 from opperf.errors import UsageError, unknown
 
 NAME = "KernelBench"
@@ -30,9 +30,10 @@ PRECISIONS = {"fp32": ("float32", 1e-4), "fp16": ("float16", 1e-2), "bf16": ("bf
 """The dtype of each, and its absolute and relative tolerance."""
 
 
-def _files(path: Path) -> list[Path]:
+def _texts(path: Path) -> dict[Path, bytes]:
     found = [path] if path.is_file() else [*path.glob("*.py"), *path.glob("*/*.py")]
-    return sorted((file for file in found if file.suffix == ".py" and file.is_file()), key=_order)
+    files = (file for file in found if file.suffix == ".py" and file.is_file())
+    return {file: base.read_file(file) for file in sorted(files, key=_order)}
 
 
 def _order(path: Path) -> tuple[str, int, str]:
@@ -40,9 +41,9 @@ def _order(path: Path) -> tuple[str, int, str]:
     return str(path.parent), len(path.name.partition("_")[0]), path.name
 
 
-def recognizes(path: Path) -> bool:
-    """Whether there is a file with `get_init_inputs`."""
-    return any(MARK.search(base.read_file(file)) for file in _files(path))
+def files(path: Path) -> list[Path]:
+    """Returns the files with `get_init_inputs`."""
+    return [file for file, text in _texts(path).items() if MARK.search(text)]
 
 
 def read(asked: Asked) -> ProblemSet:
@@ -51,30 +52,25 @@ def read(asked: Asked) -> ProblemSet:
     precision = sets.pop(PRECISION, "fp32")
     if precision not in PRECISIONS:
         raise unknown(PRECISION, precision, PRECISIONS)
-    texts = {file: base.read_file(file) for file in (*_files(asked.path), *asked.candidates)}
-    own = [file for file in texts if file in asked.candidates or CLASS.search(texts[file])]
-    files = [
+    texts = _texts(asked.path)
+    solving = (file for file, text in texts.items() if CLASS.search(text))
+    own = list(dict.fromkeys([*solving, *asked.candidates]))
+    stated = [
         base.read_python(file, "Model", "get_inputs", "get_init_inputs")
         for file, text in texts.items()
         if file not in own and MARK.search(text)
     ]
-    base.check_sets(asked._replace(sets=sets), (name for file in files for name in file.constants))
-    solutions: dict[str, list[PythonFile]] = {_name(file.path): [] for file in files}
+    base.check_sets(asked._replace(sets=sets), (name for file in stated for name in file.constants))
+    solutions: dict[str, list[PythonFile]] = {_name(file.path): [] for file in stated}
     for path in own:
-        solutions[_solved(path, files)].append(base.read_python(path, "ModelNew"))
+        solutions[_solved(path, list(solutions))].append(base.read_python(path, "ModelNew"))
     dtype, tolerance = PRECISIONS[precision]
     problems = []
-    for file in files:
-        name = _name(file.path)
-        settings = {
-            **{"format": NAME, "constants": sets, "dtype": dtype},
-            "problem": file.path.name,
-        }
-        content = {file.path.name: file.text}
-        made = base.install(asked, ("problems", name), content, settings)
-        problem = Problem(name, base.FRAMEWORK, made, rtol=tolerance, atol=tolerance)
-        solved = base.solved_by(asked, name, solutions[name], content, settings)
-        problems.append(PosedProblem(problem, *solved))
+    for file in stated:
+        name, content = _name(file.path), {file.path.name: file.text}
+        settings = {"format": NAME, "problem": file.path.name, "constants": sets, "dtype": dtype}
+        solved = base.solutions_in(solutions[name], content)
+        problems.append(base.pose(asked, name, tolerance, content, settings, solved))
     return ProblemSet(NAME, problems, {})
 
 
@@ -83,9 +79,8 @@ def _name(path: Path) -> str:
     return f"{level}/{path.stem}" if re.fullmatch(r"level_?\d+", level) else path.stem
 
 
-def _solved(path: Path, files: Sequence[PythonFile]) -> str:
+def _solved(path: Path, names: Sequence[str]) -> str:
     """Returns the name of the problem that a file solves. Raises `UsageError`."""
-    names = [_name(file.path) for file in files]
     made = GENERATED.fullmatch(path.stem)
     fitting = [
         name
@@ -109,12 +104,12 @@ def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
     level if there are several; times are means in milliseconds, -1 without one."""
     levels: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for posed, verdicts in judged:
-        found = levels.setdefault(posed.problem.name.rpartition("/")[0], {})
+        level, _, stem = posed.problem.name.rpartition("/")
+        samples = levels.setdefault(level, {}).setdefault(stem.partition("_")[0], [])
         for number, verdict in enumerate(verdicts):
             generated = GENERATED.fullmatch(verdict.candidate)
             sample = int(generated["sample"]) if generated else number
-            key = verdict.problem.rpartition("/")[2].partition("_")[0]
-            found.setdefault(key, []).append({"sample_id": sample, **_result(verdict, made)})
+            samples.append({"sample_id": sample, **_result(verdict, made)})
     return {
         str(Path(level if len(levels) > 1 else "", "eval_results.json")): json.dumps(
             found, indent=4
@@ -128,23 +123,19 @@ RETURNED = frozenset({VerdictStatus.PASSED, VerdictStatus.WRONG, VerdictStatus.C
 
 def _result(verdict: Verdict, made: Made) -> dict[str, Any]:
     passed = verdict.status is VerdictStatus.PASSED
-    times = next((trial.ns for trial in verdict.trials if passed), None)
-    metadata = {"hardware": made.hardware, "status": verdict.status.value, "reason": verdict.reason}
-    stats = (
-        {}
-        if times is None
-        else {
-            "mean": times.mean / 1e6,
-            "min": times.min / 1e6,
-            "max": times.max / 1e6,
-            "num_trials": times.n,
-            "hardware": made.hardware,
-        }
-    )
+    times = verdict.trials[0].ns if passed else None
+    means = {} if times is None else {"mean": times.mean, "min": times.min, "max": times.max}
+    stats: dict[str, Any] = {name: figure / 1e6 for name, figure in means.items()}
+    if times is not None:
+        stats |= {"num_trials": times.n, "hardware": made.hardware}
     return {
         "compiled": verdict.status in RETURNED,
         "correctness": passed,
-        "metadata": metadata,
+        "metadata": {
+            "hardware": made.hardware,
+            "status": verdict.status.value,
+            "reason": verdict.reason,
+        },
         "runtime": stats.get("mean", -1.0),
         "runtime_stats": stats,
     }

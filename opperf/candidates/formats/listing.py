@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any
 
 from opperf.candidates.formats.base import ProblemSet
 from opperf.plurals import pluralize
 from opperf.reports.fields import LABEL, NUMBER, TEXT, Field, objects_of, rows_of, table_of
 from opperf.reports.model import Report, Section
 
-
-class ListedCandidate(NamedTuple):
-    """A problem with one of its candidates, if it has any."""
-
-    problem: str
-    trials: int
-    checks: int
-    candidate: str = ""
-    reason: str = ""
-    """Why it is not run here; empty if it is."""
-
-
-def _listed(found: ProblemSet) -> Iterator[ListedCandidate]:
-    for posed in found.problems:
-        name, trials = posed.problem.name, len(posed.problem.trials)
-        both = [(each.name, "") for each in posed.candidates], posed.refused.items()
-        for candidate, reason in [*both[0], *both[1]] or [("", "")]:
-            yield ListedCandidate(name, trials, posed.checks, candidate, reason)
-    for name, reason in found.skipped.items():
-        yield ListedCandidate(name, 0, 0, reason=reason)
-
-
-FIELDS: tuple[Field[ListedCandidate], ...] = (
-    Field("problem", "Problem", LABEL, lambda row: row.problem),
-    Field("trials", "Trials", NUMBER, lambda row: row.trials),
-    Field("checks", "Only checks", NUMBER, lambda row: row.checks),
-    Field("candidate", "Candidate", LABEL, lambda row: row.candidate),
-    Field("reason", "Not run here", TEXT, lambda row: row.reason),
+FIELDS: tuple[Field[tuple[Any, ...]], ...] = (
+    Field("problem", "Problem", LABEL, itemgetter(0)),
+    Field("trials", "Trials", NUMBER, itemgetter(1)),
+    Field("checks", "Only checks", NUMBER, itemgetter(2)),
+    Field("candidate", "Candidate", LABEL, itemgetter(3)),
+    Field("reason", "Not run here", TEXT, itemgetter(4)),
 )
+
+
+def _rows(found: ProblemSet) -> Iterator[tuple[Any, ...]]:
+    for posed in found.problems:
+        own = posed.problem.name, len(posed.problem.trials), posed.checks
+        judged = [(each.name, "") for each in posed.candidates]
+        refused = [(each.name, each.refusal) for each in posed.refused]
+        yield from ((*own, *each) for each in [*judged, *refused] or [("", "")])
+    yield from ((name, 0, 0, "", reason) for name, reason in found.skipped.items())
 
 
 def problems_report(found: ProblemSet) -> Report:
     """Returns a row for each candidate, and for each problem without one."""
-    rows = list(_listed(found))
+    rows = list(_rows(found))
     number = pluralize(len(found.problems), "problem")
     candidates = pluralize(sum(len(posed.candidates) for posed in found.problems), "candidate")
     closing = f"{found.format}: {number}, {candidates}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from opperf.candidates.formats import base
-from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet
-from opperf.candidates.model import Problem, Verdict, VerdictStatus
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, ProblemSet, Solution
+from opperf.candidates.model import Verdict, VerdictStatus
 from opperf.errors import UsageError
 from opperf.formats.documents import read_form
 
@@ -22,40 +23,38 @@ TOLERANCE = 1e-5
 
 CUDA_REASON = "CUDA is not compiled here; name a Python file with its function"
 
-
-def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yields the files of passes, each with its pass."""
-    for folder in [path, *sorted(path.glob("*/"))]:
-        for each in ("forward", "backward"):
-            if (folder / f"func_{each}.py").is_file():
-                yield folder / f"func_{each}.py", each
+BACKWARD = "backward"
 
 
-def recognizes(path: Path) -> bool:
-    """Whether there is a task's folder."""
-    return any(_files(path))
+def files(path: Path) -> list[Path]:
+    """Returns the files of passes, those of a task together."""
+    folders = [path, *sorted(path.glob("*/"))]
+    named = (folder / f"func_{each}.py" for folder in folders for each in ("forward", BACKWARD))
+    return [file for file in named if file.is_file()]
 
 
 def read(asked: Asked) -> ProblemSet:
     """Returns a problem for each task and pass; its configurations are the trials. Raises
     `UsageError` and `RunFileError`."""
-    found = [
-        (file, each, _trials(file.with_name(f"config_{each}.json")))
-        for file, each in _files(asked.path)
-    ]
-    parts = [part for _, _, trials in found for trial in trials for part in trial.values()]
+    found = {file: _trials(file) for file in files(asked.path)}
+    parts = [part for trials in found.values() for trial in trials for part in trial.values()]
     sizes = base.check_sets(asked, (name for part in parts for name in part))
     problems = []
-    for path, each, trials in found:
+    for file, trials in found.items():
         sized = [
             {key: base.with_sizes(part, sizes) for key, part in trial.items()} for trial in trials
         ]
-        problems.append(_problem(asked, path, each, sized))
+        problems.append(_problem(asked, file, sized))
     return ProblemSet(NAME, problems, {})
 
 
-def _trials(path: Path) -> list[dict[str, dict[str, Any]]]:
-    """Returns the products of the configurations: several where the file has several."""
+def _pass(path: Path) -> str:
+    return path.stem.removeprefix("func_")
+
+
+def _trials(file: Path) -> list[dict[str, dict[str, Any]]]:
+    """Returns the products of the configurations: several where there are several."""
+    path = file.with_name(f"config_{_pass(file)}.json")
     found = read_form(path, dict[str, list[dict[str, Any]]])
     init, inputs, shared = (
         found.get(f"multi_{kind}_configs") or found.get(f"single_{kind}_configs") or [{}]
@@ -69,51 +68,48 @@ def _trials(path: Path) -> list[dict[str, dict[str, Any]]]:
     ]
 
 
-def _problem(asked: Asked, path: Path, each: str, trials: Sequence[dict[str, Any]]) -> PosedProblem:
-    is_backward = each == "backward"
+def _problem(asked: Asked, path: Path, trials: Sequence[dict[str, Any]]) -> PosedProblem:
+    kind = _pass(path)
+    is_backward = kind == BACKWARD
     autograd = ["AutogradFunction"] * is_backward
     file = base.read_python(path, "Model", "get_inputs", "forward_fn", *autograd)
-    name = f"{path.resolve().parent.name}/{each}"
-    settings = {"format": NAME, "problem": path.name, "backward": is_backward}
     content = {path.name: file.text}
     own = [other for other in sorted(path.parent.glob("*.py")) if "func_" not in other.name]
-    read = map(base.read_python, dict.fromkeys([*own, *asked.candidates]))
-    solutions = [solution for solution in read if each in solution.names]
+    found = map(base.read_python, dict.fromkeys([*own, *asked.candidates]))
     # A forward pass is that of the arguments alone.
     needed = content if is_backward else {}
-    candidates, refused = base.solved_by(asked, name, solutions, needed, settings)
-    cuda = {file.name: CUDA_REASON for file in sorted(path.parent.glob(f"{each}*.cu"))}
-    made = base.install(asked, ("problems", name), content, settings)
-    problem = Problem(name, base.FRAMEWORK, made, tuple(trials), rtol=TOLERANCE, atol=TOLERANCE)
-    return PosedProblem(problem, candidates, {**cuda, **refused})
+    solutions = base.solutions_in((each for each in found if kind in each.names), needed)
+    cuda = sorted(path.parent.glob(f"{kind}*.cu"))
+    solutions += [Solution(each.name, refusal=CUDA_REASON) for each in cuda]
+    name = f"{path.resolve().parent.name}/{kind}"
+    functions = {"reference": "forward_fn", "function": kind, "backward": is_backward}
+    settings = {"format": NAME, "problem": path.name, **functions}
+    return base.pose(asked, name, TOLERANCE, content, settings, solutions, trials)
 
 
 def results(judged: Sequence[Judged], made: Made) -> dict[str, str]:
     """Returns `test_results.json` and `eval_results.json` of each candidate; times are means in
     milliseconds."""
     found = {}
-    for _, verdicts in judged:
-        for verdict in verdicts:
-            folder = f"{verdict.problem}/{verdict.candidate}"
-            found[f"{folder}/test_results.json"] = json.dumps(_test(verdict, made), indent=4)
-            means = [trial.ns.mean / 1e6 for trial in verdict.trials if trial.ns is not None]
-            if means:
-                times = {"summary": {"avg_mean_time": sum(means) / len(means)}}
-                found[f"{folder}/eval_results.json"] = json.dumps(times, indent=4)
+    for verdict in (verdict for each in judged for verdict in each.verdicts):
+        folder = f"{verdict.problem}/{verdict.candidate}"
+        found[f"{folder}/test_results.json"] = json.dumps(_test(verdict, made), indent=4)
+        means = [trial.ns.mean / 1e6 for trial in verdict.trials if trial.ns is not None]
+        if means:
+            times = {"summary": {"avg_mean_time": fmean(means)}}
+            found[f"{folder}/eval_results.json"] = json.dumps(times, indent=4)
     return found
 
 
 def _test(verdict: Verdict, made: Made) -> dict[str, Any]:
-    settings = {
+    settings: dict[str, dict[str, Any]] = {
         _label(trial.trial): {
             "correct": trial.status is VerdictStatus.PASSED,
             "max_diff": trial.max_absolute_error,
         }
         for trial in verdict.trials
     }
-    errors = [
-        trial.max_absolute_error for trial in verdict.trials if trial.max_absolute_error is not None
-    ]
+    errors = [each["max_diff"] for each in settings.values() if each["max_diff"] is not None]
     summary = {
         "correct": verdict.status is VerdictStatus.PASSED,
         "max_diff": max(errors, default=None),

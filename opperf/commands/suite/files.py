@@ -143,7 +143,7 @@ def startup_file(variables: Mapping[str, str]) -> str:
     examples={
         "Four nodes, each of which runs a part": (
             "opperf suite slurm standard --parts 4 -o standard.sh && sbatch standard.sh"
-        ),
+        )
     },
 )
 def slurm(request: SlurmRequest) -> int:
@@ -165,7 +165,7 @@ def slurm(request: SlurmRequest) -> int:
     examples={
         "The nodes of a system as a cluster": (
             "opperf suite cluster system.yaml -o cluster.yaml && ray up cluster.yaml"
-        ),
+        )
     },
 )
 def cluster(request: ClusterRequest) -> int:

@@ -39,7 +39,7 @@ def run(request: SuiteRunRequest) -> int:
     examples={
         "The runs of a system's file": (
             "opperf suite multirun suite.yaml --system system.yaml -o runs"
-        ),
+        )
     },
 )
 def multirun(request: MultirunRequest) -> int:

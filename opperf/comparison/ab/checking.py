@@ -29,7 +29,7 @@ from opperf.model import (
     Status,
     Tolerance,
 )
-from opperf.rules.not_finite import UNWRITTEN
+from opperf.rules.deviations import UNWRITTEN
 from opperf.worker.client import Worker
 from opperf.worker.protocol import OTHER, TYPE, Observed
 

@@ -9,12 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from opperf.comparison.ab.figures import (
-    decided_verdicts,
-    doubts,
-    missing_figures,
-    weigh_session,
-)
+from opperf.comparison.ab.figures import decided_verdicts, doubts, missing_figures, weigh_session
 from opperf.comparison.ab.gate import findings, left_to_count, sampled, timed_figures
 from opperf.comparison.ab.pairs import Pair
 from opperf.comparison.ab.process import Absence, metric_of, pair_of, reasons_of
@@ -32,13 +27,7 @@ from opperf.errors import FOUND, INCONCLUSIVE
 from opperf.machine.environment import Difference, lasting_differences, machine_text
 from opperf.model import DIFFERENT, Check, SameResults
 from opperf.results.text import add_distinct
-from opperf.statistics.data import (
-    Analysis,
-    CaseVerdict,
-    CoarseLook,
-    Shift,
-    Verdict,
-)
+from opperf.statistics.data import Analysis, CaseVerdict, CoarseLook, Shift, Verdict
 
 Arms = tuple[str, str]
 """Names of the arms of a comparison, the base first."""

@@ -129,10 +129,7 @@ ALTERNATING = (
     "in no ratio; --order block gives each arm processes of its own."
 )
 
-HOW_TITLES = {
-    "times": "How it was measured, and how to read it",
-    "checks": "How it was compared",
-}
+HOW_TITLES = {"times": "How it was measured, and how to read it", "checks": "How it was compared"}
 """Titles of the summary on a page, by the kind of session."""
 
 WORDS = {

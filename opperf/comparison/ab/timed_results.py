@@ -18,13 +18,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.comparison.ab.checking import KEPT, comparable, differences_of, without_others
-from opperf.comparison.ab.differences import (
-    Side,
-    at_first,
-    find_differences,
-    is_later,
-    renamed,
-)
+from opperf.comparison.ab.differences import Side, at_first, find_differences, is_later, renamed
 from opperf.comparison.ab.pairs import Pair, with_contents_of_a
 from opperf.comparison.ab.rehearsal import lacking_pass
 from opperf.comparison.ab.session import Session

@@ -31,11 +31,7 @@ from opperf.model import DIFFERENT, Check, Metric, Struct
 from opperf.results.figures import Measurement
 from opperf.results.settings import changed_settings_text
 from opperf.statistics.data import CaseVerdict, Thresholds, Verdict
-from opperf.statistics.order_statistics import (
-    allowed_difference,
-    compare_figures,
-    compare_samples,
-)
+from opperf.statistics.order_statistics import allowed_difference, compare_figures, compare_samples
 
 SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
 

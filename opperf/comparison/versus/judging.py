@@ -15,7 +15,7 @@ from opperf.comparison.ab.judging import judge
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_plan import Implemented, Lacking
-from opperf.comparison.compared import ComparedRow, Comparison
+from opperf.comparison.compared import Comparison
 from opperf.errors import FOUND, INCONCLUSIVE, RunFileError
 from opperf.model import DIFFERENT, PASSES, Record, Struct, Verification
 from opperf.results.figures import CaseFigures
@@ -143,73 +143,61 @@ def _rows(session: Session, compared: Mapping[tuple[str, str], Comparison]) -> I
         (row.id, row.metric, *both): row for both, found in compared.items() for row in found.rows
     }
     cases = {arm: session.cases_of(arm) for arm in session.arms}
-    for group in session.plan.groups:
-        told = implementations.groups[group.id]
+    for group, told in implementations.groups.items():
+        results = {arm: _results(session, group, told, arm) for arm in told.operators}
+        lost = session.lost.get(group)
         for metric in PASSES:
-            own = [
-                arm
-                for arm in told.operators
-                if key(group.id, metric) in session.figures
-                and metric in cases[arm][group.id].passes
-            ]
-            times = {arm: _time(session, arm, group.id, metric) for arm in own}
-            for arm in own:
-                row = judged.get((group.id, metric, own[0], arm))
+            own = [arm for arm in told.operators if metric in cases[arm][group].passes]
+            if key(group, metric) not in session.figures:
+                continue
+            times = {arm: _time(session, arm, group, metric) for arm in own}
+            base, first = own[0], times[own[0]]
+            for arm, time in times.items():
+                row = judged.get((group, metric, base, arm))
                 ratio = None if row is None else row.ratio
-                if session.plan.is_quick and arm != own[0]:
-                    ratio = _ratio(times[own[0]], times[arm])
-                yield _row(session, group.id, told, metric, arm, times[arm], own[0], ratio, row)
+                if session.plan.is_quick and arm != base and first and time:
+                    ratio = time.value / first.value
+                outcome, difference = results[arm]
+                verified = told.verified.get(arm)
+                yield ArmRow(
+                    id=group,
+                    operation=told.operation,
+                    inputs=told.inputs,
+                    metric=metric,
+                    arm=arm,
+                    operator=told.operators[arm],
+                    time=time,
+                    base=base,
+                    ratio=ratio,
+                    low=row.low if row else None,
+                    high=row.high if row else None,
+                    # One that computes something else is neither faster nor slower.
+                    verdict=row.verdict if row and outcome != DIFFERENT else None,
+                    p=row.p if row else None,
+                    blocks=row.blocks if row else None,
+                    memory=told.memory.get(arm) if metric == PASSES[0] else None,
+                    results=outcome,
+                    error=verified.max_relative_error if verified is not None else None,
+                    difference=difference,
+                    note=row.note if row else lost.reason if time is None and lost else "",
+                    point=told.point,
+                    configuration=told.configuration,
+                    flops=told.flops,
+                    moved=told.moved,
+                )
 
 
-def _ratio(base: Figure | None, time: Figure | None) -> float | None:
-    return None if base is None or time is None else time.value / base.value
-
-
-def _row(
-    session: Session,
-    group: str,
-    told: Implemented,
-    metric: str,
-    arm: str,
-    time: Figure | None,
-    base: str,
-    ratio: float | None,
-    row: ComparedRow | None,
-) -> ArmRow:
-    verified, lost = told.verified.get(arm), session.lost.get(group)
-    first = next(iter(told.operators))
-    check = session.checks_of(arm).get(group) if arm != first else None
-    results: str = "base" if arm == first else check.outcome if check else "not compared"
-    difference = "; ".join(map(str, check.differences)) if check else ""
+def _results(session: Session, group: str, told: Implemented, arm: str) -> tuple[str, str]:
+    """Returns `ArmRow.results` and `ArmRow.difference` of an arm."""
+    verified = told.verified.get(arm)
     if verified is not None and is_decided(verified):
-        results = OF_CODES[verified.code.value]
-        difference = verified.line if verified.is_wrong else ""
-    return ArmRow(
-        id=group,
-        operation=told.operation,
-        inputs=told.inputs,
-        metric=metric,
-        arm=arm,
-        operator=told.operators[arm],
-        time=time,
-        base=base,
-        ratio=ratio,
-        low=row.low if row else None,
-        high=row.high if row else None,
-        # One that computes something else is neither faster nor slower.
-        verdict=row.verdict if row and results != DIFFERENT else None,
-        p=row.p if row else None,
-        blocks=row.blocks if row else None,
-        memory=told.memory.get(arm) if metric == PASSES[0] else None,
-        results=results,
-        error=verified.max_relative_error if verified is not None else None,
-        difference=difference,
-        note=row.note if row else lost.reason if time is None and lost else "",
-        point=told.point,
-        configuration=told.configuration,
-        flops=told.flops,
-        moved=told.moved,
-    )
+        return OF_CODES[verified.code.value], verified.line if verified.is_wrong else ""
+    if arm == next(iter(told.operators)):
+        return "base", ""
+    check = session.checks_of(arm).get(group)
+    if check is None:
+        return "not compared", ""
+    return check.outcome, "; ".join(map(str, check.differences))
 
 
 OF_CODES = {"PASS": "same", "FAIL": DIFFERENT, "UNDECIDABLE": "undecidable"}
@@ -253,7 +241,7 @@ def _time(session: Session, arm: str, group: str, metric: str) -> Figure | None:
 def _totals(session: Session, rows: Sequence[ArmRow]) -> Iterator[Total]:
     implementations = session.plan.implementations
     assert implementations is not None
-    wins = Counter(_fastest(rows))
+    wins = _fastest(rows)
     lacking = Counter(lack.arm for lack in implementations.lacking)
     first = session.arms[0]
     right = {(row.id, row.metric) for row in rows if row.arm == first and not row.is_wrong}
@@ -276,16 +264,13 @@ def _totals(session: Session, rows: Sequence[ArmRow]) -> Iterator[Total]:
         )
 
 
-def _fastest(rows: Iterable[ArmRow]) -> Iterator[str]:
-    """Yields the arm of the shortest time of each row, among those that are right."""
-    best: dict[tuple[str, str], ArmRow] = {}
+def _fastest(rows: Iterable[ArmRow]) -> Counter[str]:
+    """Returns in how many rows an arm has the shortest time among those that are right."""
+    times: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in rows:
-        if row.time is None or row.is_wrong:
-            continue
-        known = best.get((row.id, row.metric))
-        if known is None or known.time is None or row.time.value < known.time.value:
-            best[row.id, row.metric] = row
-    yield from (row.arm for row in best.values())
+        if row.time is not None and not row.is_wrong:
+            times[row.id, row.metric][row.arm] = row.time.value
+    return Counter(min(own, key=own.__getitem__) for own in times.values())
 
 
 DECIDED = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})

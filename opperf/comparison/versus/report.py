@@ -3,7 +3,8 @@ all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from opperf.comparison.compared import interval_text, ratio_text
 from opperf.comparison.versus.judging import ArmRow, Total, Versus
@@ -49,20 +50,9 @@ def _verdict(row: ArmRow) -> str:
     return "" if row.verdict is None else VERDICTS.get(row.verdict, row.verdict.value)
 
 
-def _results(row: ArmRow) -> str:
-    return RESULTS.get(row.results, row.results)
-
-
-def _ratio(row: ArmRow) -> Cell:
-    return Cell(ratio_text(row.ratio), is_struck=row.is_wrong)
-
-
-def _time(row: ArmRow) -> Cell:
-    return Cell(row.time, is_struck=row.is_wrong)
-
-
-def _arm(row: ArmRow) -> Cell:
-    return Cell(row.arm, is_struck=row.is_wrong)
+def _struck(shown: Callable[[ArmRow], Any]) -> Callable[[ArmRow], Cell]:
+    """Returns what strikes out a cell of a wrong implementation."""
+    return lambda row: Cell(shown(row), is_struck=row.is_wrong)
 
 
 def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
@@ -71,12 +61,18 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
         Field("operation", None, LABEL, lambda row: row.operation),
         Field("inputs", None, TEXT, lambda row: row.inputs),
         Field("metric", None, LABEL, lambda row: row.metric),
-        Field("arm", "Arm", LABEL, lambda row: row.arm, _arm),
+        Field("arm", "Arm", LABEL, lambda row: row.arm, _struck(lambda row: row.arm)),
         Field("operator", "Operator", LONG_NAME, lambda row: row.operator),
-        Field("new", "Time", TIMES, lambda row: row.time, _time),
+        Field("new", "Time", TIMES, lambda row: row.time, _struck(lambda row: row.time)),
         Field("unit", None, LABEL, lambda row: "ns"),
         Field("base", None, LABEL, lambda row: row.base),
-        Field("ratio", "Ratio", NUMBER, lambda row: row.ratio, _ratio),
+        Field(
+            "ratio",
+            "Ratio",
+            NUMBER,
+            lambda row: row.ratio,
+            _struck(lambda row: ratio_text(row.ratio)),
+        ),
         Field("low", None, NUMBER, lambda row: row.low),
         Field("high", None, NUMBER, lambda row: row.high),
         Field(
@@ -98,7 +94,7 @@ def fields(is_quick: bool) -> tuple[Field[ArmRow], ...]:
             "Results",
             LABEL,
             lambda row: row.results,
-            _results,
+            lambda row: RESULTS.get(row.results, row.results),
         ),
         Field("error", "Error", ERROR, lambda row: row.error, is_optional=True),
         Field("difference", "Difference", TEXT, lambda row: row.difference, is_optional=True),

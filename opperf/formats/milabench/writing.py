@@ -107,11 +107,7 @@ def _completed(
     merged = {**(own if isinstance(own, dict) else {}), **config}
     rest = [event for event in stored if event.event != events.CONFIG]
     has_meta = any(event.event == events.META for event in rest)
-    return [
-        Event(events.CONFIG, merged),
-        *([] if has_meta else [_meta(environment)]),
-        *rest,
-    ]
+    return [Event(events.CONFIG, merged), *([] if has_meta else [_meta(environment)]), *rest]
 
 
 def _meta(environment: Environment | None) -> Event:

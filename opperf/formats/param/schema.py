@@ -73,6 +73,7 @@ Distribution = Literal[
     "permutation",
     "simplex",
     "padded",
+    "band",
     "ascending",
     "parts",
     "balanced",

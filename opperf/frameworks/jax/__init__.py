@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package, renamed, tested_range
+from opperf.frameworks.installed import HLO, CompilerDump, Package, renamed, tested_range
 from opperf.frameworks.kernel_sources import KernelSources
 
 SUCCESSORS = renamed(
@@ -21,6 +21,16 @@ WIDE = ("float64", "int64", "uint64", "complex128")
 
 WIDE_OPTION = "jax_enable_x64"
 
+COLLECTIVES = (
+    *("lax.all_gather", "lax.all_to_all", "lax.pmax", "lax.pmean", "lax.pmin", "lax.ppermute"),
+    *("lax.psum", "lax.psum_scatter"),
+)
+"""Functions that work inside a function that is mapped over several devices."""
+
+DEVICES, DEVICES_OPTION = 2, "jax_num_cpu_devices"
+"""Devices that run them where the CPU is the device: as many as share a model at
+least, and as the smallest machines have cores."""
+
 PACKAGE = Package(
     name="jax",
     offers="forward, backward, memory; native and python profilers; jit and eager; cpu, gpu, tpu",
@@ -33,8 +43,13 @@ PACKAGE = Package(
     allocates_in_parallel=True,
     compiles_ahead=True,
     dtype_options=dict.fromkeys(WIDE, {WIDE_OPTION: "true"}),
+    operator_options=dict.fromkeys(COLLECTIVES, {DEVICES_OPTION: str(DEVICES)}),
     # TF32 by default.
     precise_options={"jax_default_matmul_precision": "highest"},
+    dumps=(
+        CompilerDump("hlo", HLO),
+        CompilerDump("stablehlo", {"JAX_DUMP_IR_TO": "{folder}", "JAX_DUMP_IR_MODES": "stablehlo"}),
+    ),
     successors=SUCCESSORS,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from opperf.frameworks.jax import COLLECTIVES
 from opperf.model import Operator
 
 Rule = Callable[[Operator], bool]
@@ -42,6 +43,7 @@ def tensors(count: int) -> Rule:
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
+    "collective": (in_full(" ".join(COLLECTIVES)),),
     "random": (namespace("random"), in_full("lax.rng_uniform lax.rng_bit_generator")),
     "fft": (namespace("jnp.fft", "scipy.fft"), in_full("lax.fft")),
     "python_function": (

@@ -50,7 +50,7 @@ def _split(text: str) -> tuple[str, int]:
 
 
 def parse(text: str) -> str:
-    """Returns the canonical name of a device. Raises as `Devices.parse_device`."""
+    """Returns the canonical name of a device. Raises as `Core.parse_device`."""
     printed = next((name for name, one in _by_name().items() if text.strip() == str(one)), "")
     if printed:
         return printed

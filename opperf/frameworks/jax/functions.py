@@ -14,8 +14,9 @@ from jax import lax
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.base import CallArguments, Constant, Core
-from opperf.frameworks.jax import devices, parameters, primitives, registry
+from opperf.frameworks.base import CallArguments, Constant
+from opperf.frameworks.core import Core
+from opperf.frameworks.jax import COLLECTIVES, devices, parameters, primitives, registry
 from opperf.frameworks.jax.devices import DTYPES, dtype_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
@@ -50,6 +51,9 @@ STRUCTURES: Mapping[str, type] = {
     )
 }
 """JAX's structures, which are mappings in a case, by the annotation of their parameters."""
+
+PALLAS = "jax.experimental.pallas"
+"""Module of kernels that a CPU interprets."""
 
 BY_NAME: Mapping[str, Callable[[Any], Any]] = {"shardings": jax.sharding.SingleDeviceSharding}
 """Functions that make a parameter's value of a case's, by the parameter's name."""
@@ -188,6 +192,9 @@ def bind(
         return primitives.bind(primitive, arguments)
     unnamed, named = by_position(arguments)
     declared = parameters.signature_of(function)
+    if str(getattr(function, "__module__", "")).startswith(PALLAS) and "interpret" in declared:
+        device = jax.config.values["jax_default_device"] or jax.devices()[0]
+        named.setdefault("interpret", device.platform == "cpu")
     operator = registry.operator_of(function)
     if operator is not None:
         _complete(operator, declared, named, seed)
@@ -210,7 +217,7 @@ def _complete(
 
 def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     """Returns the shapes of the case's outputs; None if only a call can show them."""
-    if not isinstance(case.target, OperatorTarget):
+    if not isinstance(case.target, OperatorTarget) or case.target.name in COLLECTIVES:
         # A user's function may exist in the caller's process only.
         return None
     try:

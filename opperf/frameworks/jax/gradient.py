@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -100,6 +101,18 @@ def compile_gradient(call: CompiledCall, inputs: Sequence[Any]) -> None:
         # As `head` makes them, of no weak type.
         heads = [output.update(weak_type=False) for output in outputs]
         backward.compile([heads, pullback])
+
+
+_gradients: dict[Any, dict[tuple[int, ...], list[Program]]] = {}
+
+
+def compiled_alike(call: partial[Any]) -> CompiledCall:
+    """Returns a function's call, whose gradient is compiled once for all with arguments alike."""
+    made = CompiledCall(call)
+    leaves = jax.tree_util.tree_leaves((call.args, call.keywords))
+    alike = (call.func, *(getattr(leaf, "aval", leaf) for leaf in leaves))
+    made.gradients = _gradients.setdefault(alike, made.gradients)
+    return made
 
 
 def _places(call: Call, inputs: Sequence[Any]) -> tuple[int, ...]:

@@ -20,6 +20,8 @@ EAGER = "JAX shows the memory of compiled calls only; use --mode jit"
 class Reading:
     """The memory allocated inside a context; set at its end."""
 
+    reserved_bytes: int | None = None
+
     def __init__(self, device: str) -> None:
         self._device = jax_device(device)
         self._level = live_bytes(self._device)

@@ -51,6 +51,8 @@ class KeptArray(Kept):
 class JAXModel:
     """A function of JAX with its inputs, as `RunnableModel`."""
 
+    refresh_inputs: Callable[[], None] | None = None
+
     def __init__(self, case: Case, model: Model) -> None:
         settings = case.settings
         self._trains = settings.phase == "train"

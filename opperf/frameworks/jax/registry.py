@@ -47,8 +47,7 @@ EXCLUDED: Mapping[str, str] = {
         ),
         _STATE: "random.key_impl random.default_prng_impl random.Key random.key_dtype",
         _MAPPED: (
-            "lax.all_gather lax.all_to_all lax.axis_index lax.axis_size lax.pbroadcast lax.pcast "
-            "lax.pmax lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter "
+            "lax.axis_index lax.axis_size lax.pbroadcast lax.pcast lax.pshuffle "
             "lax.pswapaxes lax.pvary lax.ragged_all_to_all lax.all_gather_invariant "
             "lax.all_gather_reduced lax.unreduced_psum lax.unreduced_psum_scatter lax.psend "
             "lax.precv lax.psum_scatter_start"

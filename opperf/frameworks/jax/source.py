@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from opperf.frameworks import scripts
 from opperf.frameworks.base import CallArguments
 from opperf.frameworks.fill import Code
-from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, structures, tensors
+from opperf.frameworks.jax import WIDE, WIDE_OPTION, collectives, functions, structures, tensors
 from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD, TURNED
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.user_code import call_in_script
@@ -33,6 +33,9 @@ def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str
         scripted.name: tensors.code(scripted.spec, scripted.seed) for scripted in made
     }
     filled = [line for scripted in made for line in codes[scripted.name].lines(scripted.name)]
+    passed = [scripted for scripted in made if scripted.tensor is not None]
+    wanted = [scripted.name for scripted in passed if scripted.spec.gradient]
+    every = ", ".join(scripted.name for scripted in passed)
     words = scripts.call_text(call, names, _render_plain)
     imported, own = call_in_script(case.target)
     called = f"{own or functions.path_of(call.func)}({words})"
@@ -40,6 +43,10 @@ def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str
     lines = [*imports_of(filled), *modules, "import jax.numpy as jnp", "import numpy as np"]
     if case.settings.dtype in WIDE:
         lines += [f"jax.config.update({WIDE_OPTION!r}, True)"]
+    setting, mapping = (
+        collectives.script_lines(every) if collectives.is_collective(case.target) else ([], [])
+    )
+    lines += setting
     lines += [*imported, *scripts.definitions(codes.values())]
     bodies = functions.bodies_in((call.args, call.keywords))
     # Their annotations need it.
@@ -47,10 +54,7 @@ def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str
     for body in bodies:
         lines += ["", "", *body.splitlines()]
     lines += [""]
-    passed = [scripted for scripted in made if scripted.tensor is not None]
-    wanted = [scripted.name for scripted in passed if scripted.spec.gradient]
-    every = ", ".join(scripted.name for scripted in passed)
-    lines += [*filled, "", "", f"def call({every}):", f"    return {called}", "", ""]
+    lines += [*filled, "", "", f"def call({every}):", f"    return {called}", "", "", *mapping]
     is_compiled = case.settings.mode == "jit"
     donated = tuple(i for i, one in enumerate(passed) if one.spec.donated)
     options = f", donate_argnums={donated}" if donated else ""

@@ -13,13 +13,7 @@ from opperf.frameworks import dead_code
 from opperf.frameworks.base import Extent
 from opperf.frameworks.dead_code import FORWARD, TOTAL
 from opperf.frameworks.mxnet import private
-from opperf.frameworks.mxnet.recorder import (
-    CACHED,
-    INVOKE,
-    one_by_one,
-    operators_by_handle,
-    replace,
-)
+from opperf.frameworks.mxnet.recorder import INVOKE, operators_by_handle, replace
 from opperf.frameworks.mxnet.tensors import extents
 from opperf.model import Note
 
@@ -85,12 +79,12 @@ def _work(name: str, arrays: Sequence[Any], results: Sequence[Any]) -> float:
 def notes(call: Callable[[], Any]) -> list[Note]:
     """Returns the notes on a call of a hybridized block, if most of its work is dead."""
     hybrid, flow = mx.gluon.HybridBlock, DataFlow()
-    if not hasattr(hybrid, CACHED):
+    if not hasattr(hybrid, private.CACHED):
         # A version whose graphs are called by another name.
         return []
     restore = [
         replace(private.REGISTERING.get(), INVOKE, flow.calling),
-        replace(hybrid, CACHED, one_by_one),
+        replace(hybrid, private.CACHED, private.one_by_one),
     ]
     try:
         results = call()

@@ -29,7 +29,7 @@ def devices() -> tuple[str, ...]:
 
 
 def parse(text: str) -> str:
-    """Returns the canonical name of a device. Raises as `Devices.parse_device`."""
+    """Returns the canonical name of a device. Raises as `Core.parse_device`."""
     match = DEVICE.match(text.strip().lower())
     if match is None:
         raise UsageError(f"unknown device {text!r}; use cpu, cpu(0), gpu, gpu(0), gpu(1) ...")

@@ -14,7 +14,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import UnknownOperatorError
-from opperf.frameworks import paths, user_code
+from opperf.frameworks import call_capabilities, capabilities, paths, user_code
 from opperf.frameworks.base import (
     CallArguments,
     Constant,
@@ -81,7 +81,7 @@ def _weights(built: type) -> set[str]:
     required arguments are 1, or else the attributes that constructors set."""
     required = [name for name, needed in parameters_of(built.__init__).items() if needed]  # type: ignore[misc]
     try:
-        return set(built(**dict.fromkeys(required, 1))._reg_params)
+        return private.weights_of(built(**dict.fromkeys(required, 1)))
     except Exception:
         # A class may refuse its arguments in any way.
         return _attributes_set(built)
@@ -125,94 +125,20 @@ PATHS = {
 """Modules of functions that call operators of other names."""
 
 
-class MXNet(Framework):
-    """The framework, for one process."""
-
-    name = registry.FRAMEWORK
-    has_own_threads: bool = os.environ.get("MXNET_ENGINE_TYPE") != "NaiveEngine"
-    rules = "opperf.rules.mxnet"
-    dtypes: tuple[str, ...] = tensors.DTYPES
-
-    private_names = private
-    gradients: bool = True
-    process_parts = PARTS
-    modes: tuple[str, ...] = ("eager", models.HYBRIDIZE)
-    compiled_modes: tuple[str, ...] = (models.HYBRIDIZE,)
-
-    devices = staticmethod(devices)
-    parse_device = staticmethod(parse)
-    device_memory = staticmethod(free_memory)
-    operators = staticmethod(registry.operators)
+class _Naming(capabilities.Naming):
     target_of = staticmethod(functions.target_of)
-    constructor = staticmethod(functions.constructor_of)
-    call_parameters = staticmethod(call_parameters)
-    function = staticmethod(functions.function_of)
-    tensor = staticmethod(tensors.tensor)
-    describe = staticmethod(tensors.describe)
-    copy_to_device = staticmethod(tensors.copy_to_device)
-    with_inferred_shapes = staticmethod(inference.complete_shapes)
-    source = staticmethod(source.script)
-    recorder = recorder.MXNetRecorder
-    model = models.MXNetModel
-    keep = staticmethod(tensors.keep)
-    write_numbers = staticmethod(tensors.write_numbers)
-    extents = staticmethod(tensors.extents)
-    contents = staticmethod(tensors.contents)
-    narrowed = staticmethod(tensors.narrowed)
-    refusal = staticmethod(gradient.refusal)
-    unavailable = gradient.UNAVAILABLE
-
-    def __init__(self) -> None:
-        user_operators.record_registrations()
-        # Read now: each fork of this process would otherwise read it again.
-        functions.operators_by_function()
-
-    def version(self) -> str:
-        return str(mx.__version__)
-
-    def numerics(self) -> dict[str, str]:
-        product = mx.nd.full((1,), SMALL) * mx.nd.full((1,), FACTOR)
-        safe = os.environ.get("MXNET_SAFE_ACCUMULATION", "0")
-        return {**denormals(float(product.asscalar())), "safe accumulation": safe}
-
-    def versions(self) -> dict[str, str]:
-        return {
-            "mxnet": self.version(),
-            "numpy": np.__version__,
-            "mxnet distribution": _distribution(),
-        }
-
-    def features(self) -> dict[str, bool]:
-        return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
-
-    def seed(self, seed: int) -> None:
-        mx.random.seed(seed)
 
     def registered(self) -> int:
         return len(registry.registered())
 
-    def large_tensor_limit(self) -> str:
-        if self.features().get("INT64_TENSOR_SIZE", False):
-            return ""
-        return (
-            f"this mxnet build ({self.version()}) has no INT64_TENSOR_SIZE; use a build that has "
-            "it (2.0 does)"
-        )
-
-    def resolve(self, name: str) -> Operator | None:
-        return registry.by_name().get(name)
-
     def callable_target(self, path: str) -> Target:
-        target = user_code.target_at(self.name, path)
-        target = target or CallableTarget(framework=self.name, path=path)
+        target = user_code.target_at(self.framework.name, path)
+        target = target or CallableTarget(framework=self.framework.name, path=path)
         functions.function_of(target)
         return target
 
     def function_paths(self) -> tuple[str, ...]:
         return paths.public_paths(PATHS)
-
-    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        return functions.signature(function or self.function(target))
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
         target = functions.canonical_target(target)
@@ -223,6 +149,21 @@ class MXNet(Framework):
     def place(self, target: Target) -> str:
         return registry.place_of(functions.canonical_target(target))
 
+    def notes(self, target: Target) -> tuple[Note, ...]:
+        if functions.is_fallback(target):
+            return (Note("", NoteCode.FALLBACK, FALLBACK),)
+        return ()
+
+    def namespaces_with(self, namespace: str) -> tuple[str, ...]:
+        # Neural networks of arrays of `np` are in the other.
+        return ("np", "npx") if namespace == "np" else (namespace,)
+
+
+class _Objects(capabilities.Objects):
+    constructor = staticmethod(functions.constructor_of)
+    call_parameters = staticmethod(call_parameters)
+    model = models.MXNetModel
+
     def is_layer(self, function: Callable[..., Any]) -> bool:
         return isinstance(function, type) and issubclass(function, mx.gluon.Block)
 
@@ -232,14 +173,27 @@ class MXNet(Framework):
             built.cast(case.settings.dtype)
         return built
 
-    def notes(self, target: Target) -> tuple[Note, ...]:
-        if functions.is_fallback(target):
-            return (Note("", NoteCode.FALLBACK, FALLBACK),)
-        return ()
 
-    def namespaces_with(self, namespace: str) -> tuple[str, ...]:
-        # Neural networks of arrays of `np` are in the other.
-        return ("np", "npx") if namespace == "np" else (namespace,)
+class _Queues(capabilities.Queues):
+    def is_asynchronous(self, device: str) -> bool:
+        # The engine queues calls on the CPU as well, but there synchronising while idle takes a
+        # third of a microsecond, and calls that are queued together may run in parallel.
+        return device.startswith("gpu")
+
+
+class _DeviceMemory(capabilities.DeviceMemory):
+    available = staticmethod(free_memory)
+
+    def measure(self, device: str) -> AbstractContextManager[MemoryReading]:
+        return trace.MemoryMeter(device).measure()
+
+
+class _Arrays(call_capabilities.Arrays):
+    describe = staticmethod(tensors.describe)
+    copy_to_device = staticmethod(tensors.copy_to_device)
+    extents = staticmethod(tensors.extents)
+    contents = staticmethod(tensors.contents)
+    narrowed = staticmethod(tensors.narrowed)
 
     def array_type(self, target: Target) -> str:
         return "np" if functions.is_numpy(target) else ""
@@ -254,25 +208,40 @@ class MXNet(Framework):
     def requires_gradient(self, value: Any) -> bool:
         return isinstance(value, mx.nd.NDArray) and value.grad is not None
 
-    def bind(
-        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
-    ) -> Callable[[], Any]:
-        """Without the device as an argument an operator without inputs would use the CPU."""
-        called = function if function is not None else self.function(case.target)
-        if case.settings.mode == models.HYBRIDIZE:
-            models.hybridize(called)
-        bound = dict(arguments)
-        operator = functions.operator_behind(called)
-        if operator is not None and operator.parameter("ctx") and not operator.tensors:
-            bound.setdefault("ctx", case.settings.device)
-        if bound.get("dtype") == "bfloat16":
-            bound["dtype"] = tensors.BFLOAT16
-        return functions.bind(called, bound)
+    def has_nan(self, outputs: Any) -> bool:
+        return any(tensors.has_nan(array) for array in flatten(outputs))
+
+
+class _Modes(call_capabilities.Modes):
+    names: tuple[str, ...] = ("eager", models.HYBRIDIZE)
+    compiled: tuple[str, ...] = (models.HYBRIDIZE,)
 
     def removed_work(
         self, case: Case, call: Callable[[], Any], gradient: Callable[[], Gradient] | None
     ) -> list[Note]:
         return dead_code.notes(call)
+
+
+class _Differentiation(call_capabilities.Differentiation):
+    supported: bool = True
+
+    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        return RecordedGradient(
+            call,
+            inputs,
+            case.settings.phase == "train",
+            case.settings.device,
+            [spec.gradient_layout for _, spec in case.tensors() if spec.gradient],
+        )
+
+
+class _Recordings(call_capabilities.Recordings):
+    source = staticmethod(source.script)
+    recorder = recorder.MXNetRecorder
+
+
+class _Inference(call_capabilities.Inference):
+    with_inferred_shapes = staticmethod(inference.complete_shapes)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)
@@ -291,6 +260,109 @@ class MXNet(Framework):
             # The path of a lambda or of a function inside another leads nowhere.
             return None
 
+
+class _Restoring(call_capabilities.Restoring):
+    framework: Framework
+
+    keep = staticmethod(tensors.keep)
+    write_numbers = staticmethod(tensors.write_numbers)
+
+    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
+        return None if self.framework.naming.is_own(target) else tensors.watch(value)
+
+
+class _BuildInfo(capabilities.BuildInfo):
+    private_names = private
+    unavailable = gradient.UNAVAILABLE
+
+    def versions(self) -> dict[str, str]:
+        return {
+            "mxnet": self.framework.version(),
+            "numpy": np.__version__,
+            "mxnet distribution": _distribution(),
+        }
+
+    def features(self) -> dict[str, bool]:
+        return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
+
+    def large_tensor_limit(self) -> str:
+        if self.features().get("INT64_TENSOR_SIZE", False):
+            return ""
+        return (
+            f"this mxnet build ({mx.__version__}) has no INT64_TENSOR_SIZE; use a build that has "
+            "it (2.0 does)"
+        )
+
+
+class _Processes(capabilities.Processes):
+    has_own_threads: bool = os.environ.get("MXNET_ENGINE_TYPE") != "NaiveEngine"
+    parts = PARTS
+
+    def numerics(self) -> dict[str, str]:
+        product = mx.nd.full((1,), SMALL) * mx.nd.full((1,), FACTOR)
+        safe = os.environ.get("MXNET_SAFE_ACCUMULATION", "0")
+        return {**denormals(float(product.asscalar())), "safe accumulation": safe}
+
+    def seed(self, seed: int) -> None:
+        mx.random.seed(seed)
+
+    def supports_fork(self, device: str) -> bool:
+        # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
+        return device.startswith("cpu")
+
+
+class _Profilers(capabilities.Profilers):
+    def own(self) -> Mapping[str, ProfilerFactory]:
+        return {"native": lambda device: trace.NativeProfiler()}
+
+
+class MXNet(Framework):
+    """The framework, for one process."""
+
+    name = registry.FRAMEWORK
+    rules = "opperf.rules.mxnet"
+    dtypes: tuple[str, ...] = tensors.DTYPES
+    capabilities = (
+        *(_Naming, _Objects, _Queues, _DeviceMemory, _Arrays, _Modes, _Differentiation),
+        *(_Recordings, _Inference, _Restoring, _BuildInfo, _Processes, _Profilers),
+    )
+    devices = staticmethod(devices)
+    parse_device = staticmethod(parse)
+    operators = staticmethod(registry.operators)
+    function = staticmethod(functions.function_of)
+    tensor = staticmethod(tensors.tensor)
+    refusal = staticmethod(gradient.refusal)
+
+    def __init__(self) -> None:
+        super().__init__()
+        user_operators.record_registrations()
+        # Read now: each fork of this process would otherwise read it again.
+        functions.operators_by_function()
+
+    def version(self) -> str:
+        return str(mx.__version__)
+
+    def resolve(self, name: str) -> Operator | None:
+        return registry.by_name().get(name)
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        return functions.signature(function or self.function(target))
+
+    def bind(
+        self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
+    ) -> Callable[[], Any]:
+        """Without the device as an argument an operator without inputs would use the CPU."""
+        called = function if function is not None else self.function(case.target)
+        if case.settings.mode == models.HYBRIDIZE:
+            models.hybridize(called)
+        bound = dict(arguments)
+        operator = functions.operator_behind(called)
+        if operator is not None and operator.parameter("ctx") and not operator.tensors:
+            bound.setdefault("ctx", case.settings.device)
+        if bound.get("dtype") == "bfloat16":
+            bound["dtype"] = tensors.BFLOAT16
+        return functions.bind(called, bound)
+
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
         with ExitStack() as stack:
@@ -300,44 +372,14 @@ class MXNet(Framework):
                 mx.autograd.train_mode() if training else mx.autograd.predict_mode()
             )
             if any(spec.array_type == "np" for _, spec in case.tensors()) or (
-                self.array_type(case.target) == "np"
+                self.arrays.array_type(case.target) == "np"
             ):
                 stack.enter_context(mx.util.np_shape(True))
                 stack.enter_context(mx.util.np_array(True))
             yield
 
-    def has_nan(self, outputs: Any) -> bool:
-        return any(tensors.has_nan(array) for array in flatten(outputs))
-
-    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        return RecordedGradient(
-            call,
-            inputs,
-            case.settings.phase == "train",
-            case.settings.device,
-            [spec.gradient_layout for _, spec in case.tensors() if spec.gradient],
-        )
-
-    def watch(self, target: Target, value: Any, call: Callable[[], Any]) -> Watched | None:
-        return None if self.is_own(target) else tensors.watch(value)
-
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
-
-    def is_asynchronous(self, device: str) -> bool:
-        # The engine queues calls on the CPU as well, but there synchronising while idle takes a
-        # third of a microsecond, and calls that are queued together may run in parallel.
-        return device.startswith("gpu")
-
-    def supports_fork(self, device: str) -> bool:
-        # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
-        return device.startswith("cpu")
-
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        return trace.MemoryMeter(device).measure()
-
-    def profilers(self) -> Mapping[str, ProfilerFactory]:
-        return {"native": lambda device: trace.NativeProfiler()}
 
 
 def _distribution() -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from opperf.errors import NoGradientError, UnsupportedError, UsageError
 from opperf.frameworks.base import Flops
 from opperf.frameworks.models import NO_LOSS, NO_PARAMETERS, RATE, Model
+from opperf.frameworks.mxnet import private
 from opperf.frameworks.mxnet.device import context
 from opperf.frameworks.mxnet.gradient import by_place
 from opperf.frameworks.mxnet.tensors import keep
@@ -51,7 +52,7 @@ class MXNetModel:
         self._call, self._loss = model.call, model.loss
         if self._block is not None:
             parameters = self._block.collect_params()
-            if any(weight._data is None for weight in parameters.values()):
+            if not all(private.is_initialised(weight) for weight in parameters.values()):
                 self._block.initialize(ctx=self._context)
             parameters.reset_ctx(self._context)
             self._block.cast(self._dtype)
@@ -145,7 +146,7 @@ class MXNetModel:
         named = self._parameters().items()
         return ObjectState(
             {
-                **{name: one.data() for name, one in named if one._data is not None},
+                **{name: one.data() for name, one in named if private.is_initialised(one)},
                 **{"call": self._call, "loss": self._loss},
                 **{"inputs": self._inputs, "targets": self._targets},
             },
@@ -154,7 +155,7 @@ class MXNetModel:
 
     def _make_parameters(self) -> None:
         """Has the parameters of unknown shapes made, which the first call does."""
-        if all(weight._data is not None for weight in self._parameters().values()):
+        if all(private.is_initialised(weight) for weight in self._parameters().values()):
             return
         before = self._kept()
         with mx.autograd.predict_mode():

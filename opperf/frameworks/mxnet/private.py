@@ -4,6 +4,10 @@ the functions that it generates from its registry. MXNet has no other interface 
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
 from opperf.frameworks.installed import PrivateName
 
 REGISTRY = "the list of operators"
@@ -32,3 +36,37 @@ library = LIBRARY.get()
 check_call = CHECK_CALL.get()
 c_str = C_STR.get()
 py_str = PY_STR.get()
+
+
+CACHED = "_call_cached_op"
+"""The method of a hybridized block that calls its graph."""
+
+
+def one_by_one(call_graph: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns what calls a hybridized block's operators, in the place of its graph."""
+
+    def call(block: Any, *args: Any) -> Any:
+        block._active = False
+        try:
+            return block.forward(*args)
+        finally:
+            block._active = True
+
+    return call
+
+
+def children(block: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the blocks of which a block consists, with their names."""
+    for name, child in block._children.items():
+        # MXNet 2 has references to them.
+        yield name, child() if isinstance(child, weakref.ref) else child
+
+
+def weights_of(block: Any) -> set[str]:
+    """Returns the names under which a block passes its own parameters to `hybrid_forward`."""
+    return set(block._reg_params)
+
+
+def is_initialised(parameter: Any) -> bool:
+    """Whether a parameter has values: its shape is known, and a device."""
+    return parameter._data is not None

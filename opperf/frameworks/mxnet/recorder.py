@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import time
-import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -93,8 +92,8 @@ class MXNetRecorder(Recorder):
             replace(private.REGISTERING.get(), INVOKE, self._invoking),
             replace(block, "__call__", self._calling),
         ]
-        if hasattr(hybrid, CACHED):
-            self._restore.append(replace(hybrid, CACHED, self._called_one_by_one))
+        if hasattr(hybrid, private.CACHED):
+            self._restore.append(replace(hybrid, private.CACHED, self._called_one_by_one))
 
     def end(self) -> None:
         for restore in self._restore:
@@ -128,7 +127,7 @@ class MXNetRecorder(Recorder):
         return call
 
     def _called_one_by_one(self, call_graph: Callable[..., Any]) -> Callable[..., Any]:
-        call_operators = one_by_one(call_graph)
+        call_operators = private.one_by_one(call_graph)
 
         def call(block: Any, *args: Any) -> Any:
             self._hybridized.add(id(block))
@@ -174,23 +173,6 @@ class MXNetRecorder(Recorder):
             return made
 
         return call
-
-
-CACHED = "_call_cached_op"
-"""The method of a hybridized block that calls its graph."""
-
-
-def one_by_one(call_graph: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns what calls a hybridized block's operators, in the place of its graph."""
-
-    def call(block: Any, *args: Any) -> Any:
-        block._active = False
-        try:
-            return block.forward(*args)
-        finally:
-            block._active = True
-
-    return call
 
 
 def replace(
@@ -329,7 +311,5 @@ def _argument(value: Any) -> Argument:
 def _blocks(block: Any, path: str = "") -> Iterator[tuple[object, str]]:
     path = path or type(block).__name__
     yield block, path
-    for name, child in block._children.items():
-        # MXNet 2 has references to them.
-        held = child() if isinstance(child, weakref.ref) else child
-        yield from _blocks(held, f"{path}.{name}")
+    for name, child in private.children(block):
+        yield from _blocks(child, f"{path}.{name}")

@@ -204,6 +204,8 @@ class MemoryMeter:
         inside.sort(key=lambda pair: pair[0])
         return level, [value for _, value in inside]
 
+    reserved_bytes: int | None = None
+
     @property
     def peak_bytes(self) -> int:
         level, inside = self._levels

@@ -37,7 +37,7 @@ NAMES: Mapping[str, str] = {
             "result_type typename"
         ),
         _FILES: "fromfile",
-        TEXT: "base_repr binary_repr compare_chararrays datetime_as_string disp fromstring",
+        TEXT: "base_repr binary_repr datetime_as_string disp fromstring",
         _STATE: (
             "geterrobj random.get_bit_generator random.get_state random.seed "
             "random.set_bit_generator random.set_state set_numeric_ops seterrobj"
@@ -48,6 +48,7 @@ NAMES: Mapping[str, str] = {
             "ndim shape shares_memory size"
         ),
         "makes a function, not an array": "frompyfunc",
+        "makes arrays of a class for programs of old": "char.array char.asarray",
         "finds a method of an object": "get_array_wrap",
         "makes iterators, not an array": "nested_iters",
         "makes a string of bytes, not an array": "random.Generator.bytes random.bytes",

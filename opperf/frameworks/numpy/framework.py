@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import UnsupportedError, one_line
-from opperf.frameworks import base, numpy_arrays, scripts
+from opperf.frameworks import base, call_capabilities, capabilities, numpy_arrays, scripts
 from opperf.frameworks.base import CallArguments, Constant
 from opperf.frameworks.calls import Recorder
 from opperf.frameworks.capabilities import FACTOR, SMALL, Framework, denormals
@@ -93,6 +93,7 @@ class Reading:
 
     peak_bytes: int = 0
     kept_bytes: int = 0
+    reserved_bytes: int | None = None
 
 
 def _start() -> None:
@@ -132,55 +133,64 @@ def measure() -> Iterator[Reading]:
             tracemalloc.stop()
 
 
-class NumPy(Framework):
-    """The framework, for one process."""
-
-    name = registry.FRAMEWORK
-    rules = "opperf.rules.numpy"
-    dtypes: tuple[str, ...] = registry.DTYPES
-    private_names = private
+class _Naming(capabilities.Naming):
     roots = functions.ROOTS
-
-    operators = staticmethod(registry.operators)
     target_of = staticmethod(functions.target_of)
     callable_target = staticmethod(functions.target_at)
-    function = staticmethod(functions.function_of)
+
+    def registered(self) -> int:
+        return len(registry.public_functions())
+
+
+class _DeviceMemory(capabilities.DeviceMemory):
+    def measure(self, device: str) -> AbstractContextManager[Reading]:
+        return measure()
+
+
+class _Arrays(call_capabilities.Arrays):
     view = staticmethod(tensors.view)
     describe = staticmethod(tensors.describe)
     write = staticmethod(tensors.write)
     memory_of = staticmethod(tensors.memory_of)
-    output_shapes = staticmethod(functions.output_shapes)
-    source = staticmethod(script)
     has_nan = staticmethod(tensors.has_nan)
-    tensor = staticmethod(tensors.tensor)
     copy_to_device = staticmethod(tensors.copy_to_device)
-    keep = staticmethod(numpy_arrays.keep)
     extents = staticmethod(tensors.extents)
     contents = staticmethod(numpy_arrays.array_contents)
     shared = staticmethod(tensors.shared)
     address = staticmethod(tensors.address)
-    watch = staticmethod(tensors.watch)
 
-    write_numbers = staticmethod(tensors.write_numbers)
-    refusal = staticmethod(refusal)
+    def constant(self, value: Constant, device: str) -> Any:
+        if isinstance(value, DType):
+            return np.dtype(value.name)
+        if isinstance(value, Generator):
+            return np.random.default_rng(value.seed)
+        return super().constant(value, device)
 
-    def __init__(self) -> None:
-        # Read now: each fork of this process would otherwise read it again.
-        registry.by_identity()
+
+class _Recordings(call_capabilities.Recordings):
+    source = staticmethod(script)
 
     def recorder(self, *_: object) -> Recorder:
         raise UnsupportedError(
             "NumPy's calls cannot be recorded: none of its protocols sees plain arrays"
         )
 
-    def version(self) -> str:
-        return np.__version__
 
-    def numerics(self) -> dict[str, str]:
-        return denormals(float(np.float32(SMALL) * np.float32(FACTOR)))
+class _Inference(call_capabilities.Inference):
+    output_shapes = staticmethod(functions.output_shapes)
+
+
+class _Restoring(call_capabilities.Restoring):
+    keep = staticmethod(numpy_arrays.keep)
+    watch = staticmethod(tensors.watch)
+    write_numbers = staticmethod(tensors.write_numbers)
+
+
+class _BuildInfo(capabilities.BuildInfo):
+    private_names = private
 
     def versions(self) -> dict[str, str]:
-        return {"numpy": self.version(), **_libraries()}
+        return {"numpy": self.framework.version(), **_libraries()}
 
     def features(self) -> dict[str, bool]:
         """Returns the instruction sets that NumPy has kernels for, and if it uses them here."""
@@ -189,21 +199,43 @@ class NumPy(Framework):
     def commit(self) -> str:
         return str(np.version.git_revision)
 
-    def registered(self) -> int:
-        return len(registry.public_functions())
+
+class _Processes(capabilities.Processes):
+    def numerics(self) -> dict[str, str]:
+        return denormals(float(np.float32(SMALL) * np.float32(FACTOR)))
+
+    def supports_fork(self, device: str) -> bool:
+        return True
+
+
+class NumPy(Framework):
+    """The framework, for one process."""
+
+    name = registry.FRAMEWORK
+    rules = "opperf.rules.numpy"
+    dtypes: tuple[str, ...] = registry.DTYPES
+    capabilities = (
+        *(_Naming, _DeviceMemory, _Arrays, _Recordings, _Inference, _Restoring, _BuildInfo),
+        *(_Processes,),
+    )
+    operators = staticmethod(registry.operators)
+    function = staticmethod(functions.function_of)
+    tensor = staticmethod(tensors.tensor)
+    refusal = staticmethod(refusal)
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Read now: each fork of this process would otherwise read it again.
+        registry.by_identity()
+
+    def version(self) -> str:
+        return np.__version__
 
     def resolve(self, name: str) -> Operator | None:
         return registry.by_name().get(name)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
-
-    def constant(self, value: Constant, device: str) -> Any:
-        if isinstance(value, DType):
-            return np.dtype(value.name)
-        if isinstance(value, Generator):
-            return np.random.default_rng(value.seed)
-        return super().constant(value, device)
 
     def bind(
         self, case: Case, arguments: CallArguments, function: Callable[..., Any] | None = None
@@ -220,12 +252,6 @@ class NumPy(Framework):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-
-    def supports_fork(self, device: str) -> bool:
-        return True
-
-    def memory(self, device: str) -> AbstractContextManager[Reading]:
-        return measure()
 
 
 def _libraries() -> dict[str, str]:

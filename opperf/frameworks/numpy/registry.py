@@ -31,6 +31,9 @@ class Place(NamedTuple):
     holder: Any
 
 
+TEXTS = ("strings", "char")
+"""Namespaces of functions of texts."""
+
 PLACES = (
     Place("np", "", np),
     Place("linalg", "linalg.", np.linalg),
@@ -38,8 +41,10 @@ PLACES = (
     Place("emath", "emath.", np.emath),
     Place("random", "random.", np.random),
     Place("random", "random.Generator.", np.random.Generator),
+    # Since NumPy 2, which has most of `char` there.
+    *(Place(name, f"{name}.", getattr(np, name)) for name in TEXTS if hasattr(np, name)),
 )
-"""The public namespaces. A name that several hold counts for the first."""
+"""The public namespaces. A function that several hold counts for the first."""
 
 DTYPES = (
     *("float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"),
@@ -96,12 +101,22 @@ def public_functions() -> dict[str, Found]:
     return found
 
 
+@functools.cache
+def _first_names() -> dict[int, str]:
+    """Returns the first full name of each function object, by identity."""
+    known = public_functions()
+    return {id(known[name].function): name for name in reversed(known)}
+
+
 def _alias_of(found: Found) -> str:
     """Returns the function that this is an alias of, by identity or else by documentation."""
     known = public_functions()
     own = found.place.prefix + getattr(found.function, "__name__", "")
     if own != found.name and own in known and known[own].function is found.function:
         return own
+    first = _first_names()[id(found.function)]
+    if known[first].place.namespace != found.place.namespace:
+        return first
     said = ALIAS.search(SECTION.split(inspect.getdoc(found.function) or "")[0])
     named = found.place.prefix + said.group(1) if said else UNDOCUMENTED.get(found.name, found.name)
     return named if named in known else found.name
@@ -220,6 +235,7 @@ def named(names: str) -> Rule:
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
+    "text": (namespace(*TEXTS), named("compare_chararrays")),
     "sorting": (
         named("argpartition argsort lexsort msort partition sort sort_complex searchsorted"),
         named("argmax argmin nanargmax nanargmin"),

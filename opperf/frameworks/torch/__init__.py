@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from opperf.frameworks.capabilities import Framework
-from opperf.frameworks.installed import Package, renamed, tested_range
+from opperf.frameworks.installed import HLO, CompilerDump, Package, renamed, tested_range
 from opperf.frameworks.torch.kernel_sources import read_kernel_sources as read_kernel_sources
 
 SUCCESSORS = renamed(
@@ -17,6 +17,45 @@ SUCCESSORS = renamed(
 )
 """Operators that have taken the place of others, by the names of these. Source: the release notes
 of PyTorch 0.4 to 2.0, and the errors of the functions that are left."""
+
+PROCESSES = 2
+"""Processes of the group that collectives are measured in: as many as share a model at least, and
+as the smallest machines have cores."""
+
+COUNTERS_FILE = "OPPERF_COMPILER_COUNTERS"
+"""Environment variable with the path of a JSON file, to which the counters of the compiler of a
+case are written."""
+
+
+def _is_lazy(mode: str) -> bool:
+    return mode == "xla"
+
+
+def _is_by_xla(mode: str) -> bool:
+    return _is_lazy(mode) or "openxla" in mode
+
+
+def _is_by_dynamo(mode: str) -> bool:
+    return mode.partition(":")[0] == "compile"
+
+
+DUMPS = (
+    CompilerDump("hlo", HLO, _is_by_xla),
+    CompilerDump(
+        "ir", {"TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": "{folder}"}, _is_by_dynamo
+    ),
+    CompilerDump(
+        "ir", {"XLA_SAVE_TENSORS_FILE": "{folder}/ir.txt", "XLA_SAVE_TENSORS_FMT": "text"}, _is_lazy
+    ),
+    CompilerDump(
+        "stablehlo",
+        {"XLA_SAVE_TENSORS_FILE": "{folder}/stablehlo.mlir", "XLA_SAVE_TENSORS_FMT": "stablehlo"},
+        _is_by_xla,
+    ),
+    CompilerDump("counters", {COUNTERS_FILE: "{folder}/dynamo.json"}, _is_by_dynamo),
+    CompilerDump("xla_metrics", {"XLA_METRICS_FILE": "{folder}/metrics.txt"}, _is_by_xla),
+)
+"""Graphs of torch.compile with inductor's code, graphs of PyTorch/XLA, modules of XLA, counters."""
 
 TABLES = "SplitTableBatchedEmbeddingBagsCodegen"
 
@@ -40,6 +79,7 @@ PACKAGE = Package(
         "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction": "false",
         "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction": "false",
     },
+    dumps=DUMPS,
     successors=SUCCESSORS,
     # FBGEMM's tables of embeddings.
     objects={TABLES: f"{__name__}.embedding_tables:{TABLES}"},

@@ -21,6 +21,21 @@ def causal(batch: Any, head: Any, query: Any, key: Any) -> Any:
     return query >= key
 
 
+def sliding(batch: Any, head: Any, query: Any, key: Any) -> Any:
+    """Whether a token sees another: itself and the 255 before it."""
+    return (query >= key) & (query - key < 256)
+
+
+def documents(batch: Any, head: Any, query: Any, key: Any) -> Any:
+    """Whether a token sees another: itself and those before it in its text, of 128 tokens each."""
+    return (query >= key) & (query // 128 == key // 128)
+
+
+def capped(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
+    """A score that is below 50, as Gemma 2 has it."""
+    return 50 * torch.tanh(score / 50)
+
+
 def alibi(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
     """A score less the distance of its tokens, by a slope for each of 12 heads."""
     return score + (key - query) * torch.exp2(-8 * (head + 1) / 12)

@@ -68,7 +68,8 @@ NAMES: Mapping[str, str] = {
     ),
     "gemm": (
         "addbmm addmm addmv addr baddbmm bmm chain_matmul dot einsum ger inner matmul mm mv "
-        "outer tensordot vdot linalg_matmul linalg_multi_dot linalg_vecdot _addmm* *_grouped_mm*"
+        "outer tensordot vdot linalg_matmul linalg_multi_dot linalg_vecdot _addmm* *_grouped_mm* "
+        "_int_mm"
     ),
     "linalg": (
         "cdist cholesky* cov corrcoef cross det dist frobenius_norm geqrf inverse kron linalg_* "

@@ -39,7 +39,7 @@ class _Storages:
         for tensor in tensors(values):
             try:
                 reference = private.STORAGE.get()(tensor.untyped_storage())
-            except (NotImplementedError, RuntimeError):
+            except RuntimeError:
                 found.append(None)
                 continue
             self._by_address.setdefault(reference.cdata, reference)
@@ -139,7 +139,7 @@ def _stored(tensor: torch.Tensor | None) -> int:
     """Returns the bytes of a tensor's storage; zero where it has none, or several."""
     try:
         return 0 if tensor is None else tensor.untyped_storage().nbytes()
-    except (NotImplementedError, RuntimeError):
+    except RuntimeError:
         return 0
 
 

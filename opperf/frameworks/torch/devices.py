@@ -67,7 +67,7 @@ def _split(text: str) -> tuple[str, int]:
 
 
 def parse(text: str) -> str:
-    """Returns the canonical name of a device. Raises as `Devices.parse_device`."""
+    """Returns the canonical name of a device. Raises as `Core.parse_device`."""
     kind, index = _split(text)
     name = f"{SHOWN.get(kind, kind)}({index})"
     if kind == "cpu":
@@ -128,7 +128,8 @@ DTYPES = tuple(
     name
     for name in (
         *("float32", "float64", "float16", "bfloat16"),
-        *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
+        *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"),
+        "float4_e2m1fn_x2",
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
         *("bool", "complex64", "complex128", "complex32", "quint8", "qint8", "qint32"),
     )

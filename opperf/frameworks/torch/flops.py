@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 import torch
-from torch.utils import flop_counter
 
 from opperf.frameworks.base import CallArguments, Flops
 from opperf.frameworks.torch import private
@@ -89,14 +88,22 @@ PLAIN = ("aten", "prim", "prims", "profiler", "c10d", "_c10d_functional", "induc
 """Namespaces of PyTorch's without further operators that count."""
 
 
+def _registry() -> Mapping[Any, Any]:
+    """Returns PyTorch's own formulas."""
+    # It imports Triton, whose interpreter a user's file can only choose before that.
+    from torch.utils import flop_counter
+
+    return flop_counter.flop_registry
+
+
 def count_call(operator: Any, args: Any, named: Any, result: Any) -> float | None:
     """Returns the operations of a call of an operator, 0 by convention; None without a formula."""
     if not private.is_overload(operator):
-        formula = flop_counter.flop_registry.get(operator)
+        formula = _registry().get(operator)
         return None if formula is None else float(formula(*args, **named, out_val=result))
     packet = operator.overloadpacket
     own = FORMULAS.get(packet.__name__) if operator.namespace == "aten" else None
-    of_torch = flop_counter.flop_registry.get(_counted_as(operator, packet))
+    of_torch = _registry().get(_counted_as(operator, packet))
     # Nested tensors have no shape for a formula.
     if not any(tensor.is_nested for tensor in tensors([args, named])):
         if own is not None:
@@ -151,7 +158,7 @@ class FlopCounter(private.MODE.get()):  # type: ignore[misc]
     ) -> Any:
         named = kwargs or {}
         is_overload = private.is_overload(operator)
-        if is_overload and operator.overloadpacket not in flop_counter.flop_registry:
+        if is_overload and operator.overloadpacket not in _registry():
             # What a program calls without autograd arrives whole.
             with self:
                 parts = operator.decompose(*args, **named)

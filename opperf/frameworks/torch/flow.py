@@ -89,8 +89,8 @@ class TorchFlow:
         """Returns a tensor's memory; None if it has none, or several, as a sparse tensor."""
         try:
             storage = value.untyped_storage()
-            key = storage._cdata
-        except (NotImplementedError, RuntimeError):
+            key = private.key_of(storage)
+        except RuntimeError:
             return None
         if key not in self._storages:
             self._storages[key] = private.STORAGE.get()(storage)

@@ -28,7 +28,7 @@ from opperf.frameworks.torch.kineto import record
 
 
 def measure(device: str) -> AbstractContextManager[MemoryReading]:
-    """Returns a context that measures the memory allocated on the device, as `Devices.memory`."""
+    """Returns a context that measures the memory allocated on the device. See `DeviceMemory`."""
     target = torch_device(device)
     if target.type == "cpu":
         return _measure_host()
@@ -42,6 +42,7 @@ class HostReading:
 
     peak_bytes: int
     kept_bytes: int
+    reserved_bytes: int | None = None
 
 
 class Change(NamedTuple):

@@ -35,7 +35,8 @@ UNAVAILABLE = re.compile(
     r"Could not run '\S+' with arguments from the|not compiled with|not implemented on|"
     r"is not available|no kernel found|requires? .*\b(CUDA|FBGEMM|fbgemm|MKL|XPU|MPS)\b|"
     r"ATen not compiled with|built without|[Dd]idn't find engine for operation|"
-    r"Cannot access accelerator device when none|Found no NVIDIA driver"
+    r"Cannot access accelerator device when none|Found no NVIDIA driver|"
+    r"Invalid scaling configuration|CPU does not support"
 )
 """Messages for an operator that this build or device lacks."""
 

@@ -15,8 +15,7 @@ from typing import Any
 import torch
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.models import COUNTERS_FILE
-from opperf.frameworks.torch import devices, private, xla
+from opperf.frameworks.torch import COUNTERS_FILE, devices, private, xla
 from opperf.frameworks.torch.messages import refusal
 from opperf.model import Case, OperatorTarget, Settings, SnippetTarget
 

@@ -91,8 +91,8 @@ def _received(value: Any) -> Any:
 
 
 class Posed:
-    """A problem: `make_inputs` returns arguments, `reference` what has to be computed, `solution`
-    the function of the candidate that the settings name."""
+    """A problem: `make_inputs` returns arguments, and `call` calls with them `reference`, which
+    computes what has to be computed, or `solution`, the candidate's function."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
@@ -104,6 +104,17 @@ class Posed:
     @functools.cached_property
     def candidate(self) -> Any:
         return load(self.settings["candidate"], self.settings.get("constants", {}))
+
+    @functools.cached_property
+    def reference(self) -> Any:
+        return getattr(self.problem, self.settings["reference"])
+
+    @functools.cached_property
+    def solution(self) -> Any:
+        return getattr(self.candidate, self.settings["function"])
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*arguments)
 
 
 class KernelBench(Posed):
@@ -125,6 +136,7 @@ class KernelBench(Posed):
         """The model in float64, for inputs of that."""
         return copy.deepcopy(self.model).double()
 
+    @functools.cached_property
     def solution(self) -> Any:
         return self._make(self.candidate.ModelNew)
 
@@ -164,30 +176,24 @@ class RobustKBench(Posed):
         bound.apply_defaults()
         raise Called(*bound.args)
 
-    def reference(self, *arguments: Any) -> Any:
-        function = self.problem.forward_fn
-        if self.settings["backward"]:
-            return _gradients(function, *arguments)
-        return function(*arguments)
-
+    @functools.cached_property
     def solution(self) -> Any:
         if not self.settings["backward"]:
-            return self.candidate.forward
+            return getattr(self.candidate, self.settings["function"])
         function = self.problem.AutogradFunction
-        function.backward_fn = staticmethod(self.candidate.backward)
-        return functools.partial(_gradients, function.apply)
+        function.backward_fn = staticmethod(getattr(self.candidate, self.settings["function"]))
+        return function.apply
 
-
-def _gradients(function: Callable[..., Any], of_output: Any, *arguments: Any) -> tuple[Any, ...]:
-    """Returns the gradients with respect to all floating-point arguments; zeros where none is."""
-    with torch.enable_grad():
-        given = [each.detach().requires_grad_() if _is_float(each) else each for each in arguments]
-        wanted = list(filter(_is_float, given))
-        found = torch.autograd.grad(function(*given), wanted, of_output, allow_unused=True)
-    return tuple(
-        torch.zeros_like(value) if gradient is None else gradient
-        for value, gradient in zip(wanted, found, strict=True)
-    )
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Returns the result; of a backward pass the gradients with respect to all floating-point
+        arguments, zeros where there is none."""
+        if not self.settings["backward"]:
+            return function(*arguments)
+        of_output, *others = arguments
+        with torch.enable_grad():
+            given = [each.detach().requires_grad_() if _is_float(each) else each for each in others]
+            wanted = list(filter(_is_float, given))
+            return torch.autograd.grad(function(*given), wanted, of_output, materialize_grads=True)
 
 
 class GpuMode(Posed):
@@ -199,54 +205,31 @@ class GpuMode(Posed):
             trial["seed"] = (task_seed + torch.initial_seed()) % 2**31
         return [_sent(self.problem.generate_input(**trial))]
 
-    def reference(self, data: Any) -> Any:
-        return self.problem.ref_kernel(_received(data))
-
-    def solution(self) -> Callable[..., Any]:
-        function = self.candidate.custom_kernel
-        return lambda data: function(_received(data))
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*map(_received, arguments))
 
 
 class BackendBench(Posed):
     """An operator of ATen, and a function with its arguments; the last one is those by name."""
 
     def make_inputs(self, call: str) -> list[Any]:
-        unnamed, named = self.settings["calls"][call]
-        # No index is beyond the axis of a tensor that it is into.
-        axes = [axis for spec in _specs([unnamed, named]) for axis in spec["shape"] if axis > 1]
+        unnamed, named, most = self.settings["calls"][call]
         named = dict(named)
-        for each in self.operator._schema.arguments[len(unnamed) :]:
+        for each in self.reference._schema.arguments[len(unnamed) :]:
             # By position where it may be, as an implementation has other names.
             if each.kwarg_only or each.name not in named:
                 break
             unnamed = [*unnamed, named.pop(each.name)]
-        return list(_decoded([*unnamed, [DICT, *named.items()]], min(axes, default=2)))
+        return list(_decoded([*unnamed, [DICT, *named.items()]], most))
 
     @functools.cached_property
-    def operator(self) -> Any:
+    def reference(self) -> Any:
         name, _, overload = self.settings["operator"].partition(".")
         return getattr(getattr(torch.ops.aten, name), overload)
 
-    def reference(self, *arguments: Any) -> Any:
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         *unnamed, named = _received(arguments)
-        return self.operator(*unnamed, **named)
-
-    def solution(self) -> Callable[..., Any]:
-        function = getattr(self.candidate, self.settings["function"])
-
-        def call(*arguments: Any) -> Any:
-            *unnamed, named = _received(arguments)
-            return function(*unnamed, **named)
-
-        return call
-
-
-def _specs(value: Any) -> list[dict[str, Any]]:
-    """Returns the tensors in arguments of JSON."""
-    if isinstance(value, dict) and value.keys() == {"shape", "dtype"}:
-        return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [spec for each in inner for spec in _specs(each)]
+        return function(*unnamed, **named)
 
 
 def _decoded(value: Any, most: int) -> Any:
@@ -260,10 +243,6 @@ def _decoded(value: Any, most: int) -> Any:
         # Between 0 and 1, as BackendBench has it.
         return torch.rand(shape, dtype=dtype if dtype.is_complex else torch.float32).to(dtype)
     return torch.randint(0, 2 if dtype is torch.bool else most, shape).to(dtype)
-
-
-DTYPES = {"float8_e4m3": "float8_e4m3fn"}
-"""FlashInfer-Bench's names of dtypes, where torch has another."""
 
 
 class FlashInfer(Posed):
@@ -283,44 +262,41 @@ class FlashInfer(Posed):
         if given.get("type") == "safetensors":
             load_file = importlib.import_module("safetensors.torch").load_file
             return load_file(given["path"])[given["tensor_key"]]
+        dtype = getattr(torch, spec["dtype"])
         if spec["shape"] is not None:
-            return _random([axes[axis] for axis in spec["shape"]], _dtype(spec))
+            return _random([axes[axis] for axis in spec["shape"]], dtype)
         with torch.random.fork_rng():
             # A number is that of a trial.
             torch.manual_seed(MODEL_SEED)
-            return _random([], _dtype(spec)).item()
+            return _random([], dtype).item()
 
-    def reference(self, *arguments: Any) -> Any:
-        return self._in_order(self.problem.run(*arguments))
-
-    def _in_order(self, result: Any) -> Any:
-        """Returns outputs as a tuple in the definition's order; a single one as it is."""
-        if isinstance(result, dict):
-            result = tuple(result[name] for name in self.settings["outputs"])
-        return result[0] if isinstance(result, (tuple, list)) and len(result) == 1 else result
-
-    def solution(self) -> Callable[..., Any]:
+    @functools.cached_property
+    def solution(self) -> Any:
         function = getattr(self.candidate, self.settings["function"])
+        if not self.settings["destination_passing_style"]:
+            return function
         inputs, outputs = self.settings["inputs"].values(), self.settings["outputs"].values()
 
         def into_outputs(*arguments: Any) -> Any:
             axes = dict(self.settings["axes"])
             for spec, value in zip(inputs, arguments, strict=True):
                 axes.update(zip(spec["shape"] or (), getattr(value, "shape", ()), strict=True))
+            shapes = ([axes[axis] for axis in spec["shape"] or ()] for spec in outputs)
+            dtypes = (getattr(torch, spec["dtype"]) for spec in outputs)
             made = [
-                torch.empty([axes[axis] for axis in spec["shape"] or ()], dtype=_dtype(spec))
-                for spec in outputs
+                torch.empty(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)
             ]
             function(*arguments, *made)
-            return self._in_order(made)
+            return made
 
-        is_last = self.settings["destination_passing_style"]
-        return into_outputs if is_last else lambda *given: self._in_order(function(*given))
+        return into_outputs
 
-
-def _dtype(spec: Mapping[str, Any]) -> torch.dtype:
-    dtype: torch.dtype = getattr(torch, DTYPES.get(spec["dtype"], spec["dtype"]))
-    return dtype
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Returns outputs as a tuple in the definition's order; a single one as it is."""
+        result = function(*arguments)
+        if isinstance(result, dict):
+            result = tuple(result[name] for name in self.settings["outputs"])
+        return result[0] if isinstance(result, (tuple, list)) and len(result) == 1 else result
 
 
 def _random(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
@@ -349,11 +325,6 @@ def _posed() -> Any:
     return FORMATS[settings["format"]](settings)
 
 
-@functools.cache
-def _solution() -> Any:
-    return _posed().solution()
-
-
 def make_inputs(seed: int, **trial: Any) -> list[Any]:
     """Returns the arguments of a trial, the same for the same seed."""
     torch.manual_seed(seed)
@@ -364,10 +335,10 @@ def make_inputs(seed: int, **trial: Any) -> list[Any]:
 def reference(*arguments: Any) -> Any:
     """Returns what has to be computed."""
     with torch.no_grad():
-        return _posed().reference(*arguments)
+        return _posed().call(_posed().reference, *arguments)
 
 
 def candidate(*arguments: Any) -> Any:
     """Returns what the candidate computes."""
     with torch.no_grad():
-        return _solution()(*arguments)
+        return _posed().call(_posed().solution, *arguments)

@@ -126,6 +126,16 @@ def number_of(node: Any) -> int:
     return int(node._sequence_nr())
 
 
+def count_stored(tensor: Any) -> int:
+    """Returns how many elements a sparse tensor stores, coalesced or not."""
+    return int(tensor._nnz())
+
+
+def key_of(storage: Any) -> int:
+    """Returns what all references to a storage have in common. Raises as `untyped_storage`."""
+    return int(storage._cdata)
+
+
 def variable_of(node: Any) -> Any:
     """Returns the parameter to whose gradient a node adds; None for any other node."""
     return getattr(node, "variable", None)

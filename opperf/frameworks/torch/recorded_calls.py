@@ -12,7 +12,7 @@ import torch
 from opperf.errors import UnsupportedError
 from opperf.frameworks.base import CallArguments
 from opperf.frameworks.calls import Range, RecordedCall
-from opperf.frameworks.torch import devices, registry, tensors, user_tensors
+from opperf.frameworks.torch import devices, private, registry, tensors, user_tensors
 from opperf.model import (
     Argument,
     Case,
@@ -206,7 +206,7 @@ def _spec(value: torch.Tensor, device: str, storages: Mapping[int, str]) -> Tens
 def _density(value: torch.Tensor, layout: str) -> float:
     if not layout.startswith("cs") and layout != "coo":
         return 1.0
-    return min(1.0, max(1, value._nnz()) / max(1, value.numel()))
+    return min(1.0, max(1, private.count_stored(value)) / max(1, value.numel()))
 
 
 MOST_RANGED = 2**20

@@ -12,7 +12,7 @@ import msgspec
 import torch
 
 from opperf.frameworks.installed import renamed
-from opperf.frameworks.torch import categories, private, schemas
+from opperf.frameworks.torch import callers, categories, private, schemas, synonyms
 from opperf.frameworks.torch.devices import DTYPES, type_of
 from opperf.model import Operator, OperatorTarget, Target
 from opperf.model.targets import DEFAULT_OVERLOAD
@@ -189,6 +189,8 @@ def _key(entry: Entry, schema: Any) -> Key:
 def _operator(entry: Entry, function: Any, overload: str) -> Operator:
     schema = private.schema_of(function)
     variants = schemas.variants(entry.name, schema)
+    own = entry.registered.removeprefix(f"{OWN}::")
+    caller = callers.BY_OPERATOR.get(own, "")
     operator = Operator(
         framework=FRAMEWORK,
         namespace=entry.namespace,
@@ -198,9 +200,10 @@ def _operator(entry: Entry, function: Any, overload: str) -> Operator:
         prefixes=PREFIXES[entry.namespace == OWN],
         namespaces=(entry.namespace,),
         parameters=tuple(schemas.parameter(argument, DTYPES) for argument in schema.arguments),
-        public=not variants,
+        public=bool(caller) or not variants,
         variants=variants,
-        on_request=entry.namespace not in {OWN, *_of_users},
+        caller=caller,
+        on_request=entry.namespace not in {OWN, *_of_users} or own in synonyms.CANONICAL,
         tags=tuple(sorted({tag.name for tag in function.tags} - IGNORED_TAGS)),
     )
     is_users = entry.namespace in _of_users
@@ -228,6 +231,9 @@ def _aliases(entry: Entry, overload: str) -> Iterator[str]:
     own = f"{entry.name}.{entry.overload}"
     yield from (former for former, now in FORMER.items() if now == own)
     yield from paths(entry.name)
+    for other in synonyms.OTHERS.get(entry.registered.removeprefix(f"{OWN}::"), ()):
+        name = other.partition(".")[0]
+        yield from dict.fromkeys((other, name, *paths(name)))
 
 
 @functools.cache
@@ -270,6 +276,14 @@ def find(name: str) -> Registered | None:
     named = _by_name(registered_names()).get(wanted, [])
     own = [found for found in named if found.operator.names[0] == wanted]
     return min(own or named, key=_rank, default=None)
+
+
+def measured(name: str) -> Operator | None:
+    """Returns the operator under which results of a name are: of a synonym, the one it calls."""
+    found = find(name)
+    canonical = synonyms.CANONICAL.get(found.operator.label) if found is not None else None
+    found = find(canonical) if canonical is not None else found
+    return None if found is None else found.operator
 
 
 def overloads(name: str) -> tuple[Operator, ...]:

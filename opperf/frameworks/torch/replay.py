@@ -260,7 +260,7 @@ class Replay:
         if isinstance(argument, Number):
             return argument.value
         if isinstance(argument, (DType, Device, MemoryFormat, Generator)):
-            return self._framework.constant(argument, device)
+            return self._framework.arrays.constant(argument, device)
         return argument
 
     def _text(self, value: Any) -> str:
@@ -294,8 +294,8 @@ class Replay:
 
     def _make_timed(self) -> Callable[[], Sequence[int]]:
         count = len(self._lines)
-        if self._framework.has_events(self._device):
-            events = [self._framework.event(self._device) for _ in range(2 * count)]
+        if self._framework.queues.has_events(self._device):
+            events = [self._framework.queues.event(self._device) for _ in range(2 * count)]
             begin, end = "e[{0}].record()", "e[{1}].record()"
         else:
             events = []

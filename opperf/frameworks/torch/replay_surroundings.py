@@ -90,7 +90,7 @@ class OutsideTensors:
         except UnsupportedError:
             # A dtype of whose contents nothing is drawn keeps those of its storage.
             return
-        self._framework.write(view, contents, slot.spec)
+        self._framework.arrays.write(view, contents, slot.spec)
 
 
 def _view(storage: torch.UntypedStorage, spec: TensorSpec) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,11 @@ def called(call: Callable[[], object]) -> tuple[str, ...]:
     names: dict[str, None] = {}
 
     class Called(private.MODE.get()):  # type: ignore[misc]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            # It imports the compiler, for seconds, of which nothing that is not compiled has need.
+            return "torch._dynamo" in sys.modules
+
         def __torch_dispatch__(
             self, operator: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:

@@ -14,7 +14,15 @@ from opperf.frameworks.base import CallArguments
 from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import ScriptTensor
-from opperf.frameworks.torch import bodies, devices, functions, gradient, private, tensors
+from opperf.frameworks.torch import (
+    bodies,
+    collectives,
+    devices,
+    functions,
+    gradient,
+    private,
+    tensors,
+)
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.user_code import OBJECT, call_in_script, imports_in_script
 from opperf.model import DEFAULTS, Case, ObjectTarget
@@ -51,6 +59,9 @@ def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str
     ]
     imported = [*imports_in_script(case.settings.imports), *imported, *_placed(case, call)]
     imported += _module_of(call.func)
+    if collectives.is_collective(case.target):
+        imported += collectives.SCRIPT
+        called += [collectives.WAIT]
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
     for body in bodies.definitions([*call.args, *call.keywords.values()]):
         # Their annotations need it.

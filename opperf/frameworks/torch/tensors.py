@@ -43,6 +43,9 @@ NUMPY_DTYPES = (
 WIDER = {"integer": "int64", "complex": "complex64"}
 """Dtype in which NumPy makes the contents of a dtype of these kinds that it lacks."""
 
+PAIRS, BYTES = "float4_e2m1fn_x2", "uint8"
+"""Two numbers in a byte, which PyTorch converts from and to nothing, and what they are made of."""
+
 FROM_NUMPY = "torch.from_numpy(np.require({made}, requirements=['C', 'W', 'O']))"
 """A tensor of an array's contents. PyTorch would share read-only memory, and writes to it."""
 
@@ -80,7 +83,8 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
             f"torch.{spec.dtype})"
         )
     elif spec.dtype not in (*NUMPY_DTYPES, *QUANTIZED):
-        made = made.within(f"{{made}}.to(torch.{spec.dtype})")
+        convert = "view" if spec.dtype == PAIRS else "to"
+        made = made.within(f"{{made}}.{convert}(torch.{spec.dtype})")
     made = LAYOUTS[spec.layout](made, spec, seed)
     if not spec.memory_format:
         return made
@@ -99,9 +103,25 @@ def _returned(spec: TensorSpec) -> fill.Code:
 
 def _contents(spec: TensorSpec, seed: int) -> fill.Code:
     dtype = spec.dtype
-    if dtype not in NUMPY_DTYPES:
+    if dtype == PAIRS:
+        dtype = BYTES
+    elif dtype not in NUMPY_DTYPES:
         dtype = WIDER.get(kind_of(dtype) or "", "float32")
     return fill.code(msgspec.structs.replace(spec, dtype=dtype), seed).within(FROM_NUMPY)
+
+
+REPEATED = (
+    "torch.sparse_coo_tensor(torch.from_numpy(np.random.default_rng({kept}).integers(0, {below}, "
+    "{indices})), {made}.flatten()[:{count}], {shape})"
+)
+"""A tensor of elements in no order, some of them at the same coordinates."""
+
+
+def _uncoalesced(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
+    below = [[extent] for extent in spec.shape]
+    indices = (len(spec.shape), spec.stored)
+    values = {"count": spec.stored, "shape": spec.shape, "below": below, "indices": indices}
+    return dense.within(REPEATED, kept=seed, **values)
 
 
 Arrange = Callable[[fill.Code, TensorSpec, int], fill.Code]
@@ -148,13 +168,15 @@ SHORTEST = 0.5
 
 def _nested(layout: str) -> Arrange:
     def arrange(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
-        count, longest, *_ = spec.shape
-        drawn = np.random.default_rng(seed).uniform(SHORTEST, 1.0, count)
+        ragged = max(1, len(spec.shape) - 2)
+        count, longest = spec.shape[0], spec.shape[ragged]
+        # Not by the seed, which each argument has its own of: two operands are of equal lengths.
+        drawn = np.random.default_rng(count).uniform(SHORTEST, 1.0, count)
         # The first sequence is whole, so that the longest is as the shape says.
         lengths = (longest, *(max(1, int(share * longest)) for share in drawn[1:]))
         return dense.within(
-            "torch.nested.nested_tensor([row[:length] for row, length in zip({made}, {lengths})], "
-            f"layout={layout})",
+            f"torch.nested.nested_tensor([row[{':, ' * (ragged - 1)}:length] for row, length in "
+            f"zip({{made}}, {{lengths}})], layout={layout})",
             lengths=lengths,
         )
 
@@ -164,6 +186,7 @@ def _nested(layout: str) -> Arrange:
 LAYOUTS: Mapping[str, Arrange] = {
     "dense": lambda dense, spec, seed: dense,
     "coo": _sparse("to_sparse_coo"),
+    "uncoalesced": _uncoalesced,
     "csr": _sparse("to_sparse_csr"),
     "csc": _sparse("to_sparse_csc"),
     "bsr": _blocks("to_sparse_bsr"),
@@ -176,8 +199,9 @@ LAYOUTS: Mapping[str, Arrange] = {
     "table": lambda dense, spec, seed: dense.within(by_row(8, "quint8"), channels=spec.shape[0]),
     **dict.fromkeys(PACKED, packed),
 }
-"""How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch;
-`per_channel`, `centred` and `table` are quantised."""
+"""How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch,
+and sequences along the last axis but one; `uncoalesced` is `coo` as it is read. `per_channel`,
+`centred` and `table` are quantised."""
 
 OWN_SCALES = ("per_channel", "centred", "table", *PACKED)
 """Layouts that have scales of their own, whose contents are real numbers until then."""
@@ -233,9 +257,13 @@ LAYOUT_NAMES: Mapping[torch.layout, str] = {
 }
 
 
+def _bytes_of_pairs(value: torch.Tensor) -> torch.Tensor:
+    return value.view(torch.uint8) if name_of(value.dtype) == PAIRS else value
+
+
 def stored_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
     """Yields what a tensor stores, on the CPU, as dense vectors."""
-    plain = value.detach().resolve_conj().resolve_neg().cpu()
+    plain = _bytes_of_pairs(value.detach()).resolve_conj().resolve_neg().cpu()
     layout = layout_of(plain)
     if layout == "coo":
         # One that is not coalesced has places that are stored twice.
@@ -293,7 +321,7 @@ def contents(value: Any) -> Contents | None:
     one after the other; of a quantised one, the numbers that it stands for; else None."""
     if not isinstance(value, torch.Tensor):
         return None
-    plain = value.detach()
+    plain = _bytes_of_pairs(value.detach())
     layout = layout_of(plain)
     count = sum(part.numel() for part in plain.unbind()) if layout in NESTED else plain.numel()
 

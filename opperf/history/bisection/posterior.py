@@ -250,11 +250,7 @@ def _log_density(values: Floats, freedom: float) -> Floats:
 
 
 def _of_levels(
-    seen: Sequence[Estimate | None],
-    grid: Floats,
-    prior: Floats,
-    build_scatter: float,
-    below: bool,
+    seen: Sequence[Estimate | None], grid: Floats, prior: Floats, build_scatter: float, below: bool
 ) -> Floats:
     """Returns, for each testable position as the first bad one, the logarithm of how likely the
     estimates of the positions on one side of it are, whatever the level of that side is."""

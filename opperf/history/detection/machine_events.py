@@ -16,12 +16,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from opperf.history.detection.findings import (
-    ChangeState,
-    EventKind,
-    LevelChange,
-    taken_back,
-)
+from opperf.history.detection.findings import ChangeState, EventKind, LevelChange, taken_back
 from opperf.history.detection.strand_changes import Judged, StrandChange
 from opperf.history.detection.windows import AFTER
 

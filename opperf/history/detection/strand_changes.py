@@ -34,13 +34,7 @@ from opperf.history.detection.likelihood import best_split, statistic
 from opperf.history.detection.looks import Alarm, Judge, level_of_look
 from opperf.history.detection.series import Floats, Ints, Strand, medians
 from opperf.history.detection.trends import Season, find_seasons
-from opperf.history.detection.windows import (
-    AFTER,
-    CLIP,
-    WINDOW,
-    cut_windows,
-    look,
-)
+from opperf.history.detection.windows import AFTER, CLIP, WINDOW, cut_windows, look
 
 MOST_ROUNDS = 40
 """Changes of a strand that are looked for: one in each 25 of a thousand points."""

@@ -20,10 +20,7 @@ from opperf.history.verdicts import JudgedSession
 from opperf.model import Struct
 from opperf.repository import WHOLE_SHA, Commit
 
-INSERT: dict[str, Callable[..., Any]] = {
-    "sqlite": sqlite.insert,
-    "postgresql": postgresql.insert,
-}
+INSERT: dict[str, Callable[..., Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """By dialect, an insert that can leave rows which are there."""
 
 CHUNK = 500

@@ -81,10 +81,7 @@ def read_states(store: Store, project: Project) -> dict[int, list[StateOf]]:
 
 
 def update_events(
-    store: Store,
-    project: Project,
-    branch: str,
-    decide: Callable[[list[Event]], Iterable[Update]],
+    store: Store, project: Project, branch: str, decide: Callable[[list[Event]], Iterable[Update]]
 ) -> list[Event]:
     """Stores what is decided of the events of a branch, or of all, all or nothing, and returns
     these as they were: nobody else changes them meanwhile."""

@@ -49,9 +49,9 @@ class AddedProfiler:
 def _wall_clock(framework: Framework, device: str) -> Profiler:
     """Returns the wall-clock timer; on asynchronous devices without the cost of waiting."""
     synchronize = partial(framework.synchronize, device)
-    if framework.is_asynchronous(device):
+    if framework.queues.is_asynchronous(device):
         return QueueTimer(synchronize, idle_wait(framework, device))
-    return PythonTimer(synchronize) if framework.has_queue(device) else PythonTimer()
+    return PythonTimer(synchronize) if framework.queues.has_queue(device) else PythonTimer()
 
 
 EVENTS = "events"
@@ -60,9 +60,9 @@ EVENTS = "events"
 def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     """Returns the factory of every profiler of a framework, by name, the preferred one first."""
     python = partial(_wall_clock, framework)
-    common: dict[str, ProfilerFactory] = {**framework.profilers(), "python": python}
+    common: dict[str, ProfilerFactory] = {**framework.profilers.own(), "python": python}
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
-    if any(framework.has_events(device) for device in framework.devices()):
+    if any(framework.queues.has_events(device) for device in framework.devices()):
         common.setdefault(EVENTS, partial(EventProfiler, framework))
     added = {entry.name: AddedProfiler(entry, framework) for entry in declared(GROUP)}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
@@ -103,7 +103,7 @@ class EventProfiler:
     kind = MetricKind.KERNEL
 
     def __init__(self, framework: Framework, device: str) -> None:
-        self._event = partial(framework.event, device)
+        self._event = partial(framework.queues.event, device)
         self._synchronize = partial(framework.synchronize, device)
         self.resolution_ns = self._event().resolution_ns
 

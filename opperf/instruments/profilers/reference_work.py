@@ -91,7 +91,9 @@ def launch_ns(
 
 
 def _measure(framework: Framework, device: str, timer: Profiler, loops: int) -> float | None:
-    kernel = framework.empty_kernel(device) if framework.is_asynchronous(device) else None
+    kernel = (
+        framework.queues.empty_kernel(device) if framework.queues.is_asynchronous(device) else None
+    )
     if kernel is None:
         return None
     for _ in range(WARM_LAUNCHES):

@@ -4,6 +4,7 @@ reference in float64, of the very inputs that it was given."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,22 @@ from opperf.instruments.verification.expected import (
     Said,
     in_double,
     listed,
+    of_numbers,
     operation_of,
     reduction_length,
 )
-from opperf.instruments.verification.judging import WEAKER, figures_of
+from opperf.instruments.verification.judging import verification_of
 from opperf.instruments.verification.nearness import (
+    REORDERED,
     Allowed,
     Wanted,
-    certainly_wrong,
     compare,
+    passing_wrong,
     rounding_of,
 )
 from opperf.instruments.verification.slopes import compare_gradient
-from opperf.instruments.verification.verifying import EAGER, prepare_anew, with_settings
-from opperf.model import DType, Verification, VerificationCode
+from opperf.instruments.verification.verifying import prepare_anew, with_settings
+from opperf.model import EAGER, DType, Verification, VerificationCode
 from opperf.operations.differentiation import MATRICES, way_of
 from opperf.operations.uses import ANYTHING
 
@@ -88,7 +91,7 @@ class _Verifying:
         count = len(listed(self._own.written.output))
         if count != len(self._own.found):
             text = f"there are {len(self._own.found)}, and the operation has {count}"
-            return _wrong("output", Comparison("exact", text))
+            return verification_of({"output": Comparison("exact", text)})
         return self._of({own.place: self._compared(own) for own in wanted}, wanted)
 
     @property
@@ -179,47 +182,36 @@ class _Verifying:
         return ""
 
     def _of(self, made: dict[str, Comparison], wanted: Sequence[Wanted]) -> Verification:
-        if not _first_wrong(made):
-            untold = self._untold(wanted)
-            if untold:
-                return Verification(
-                    code=VerificationCode.UNDECIDABLE, compared=len(made), reason=untold
-                )
+        if all(each.is_equal for each in made.values()):
+            passing = ""
+            if self._said.operation.name not in CONSTANT:
+                found = [each.found for each in wanted]
+                passing = passing_wrong(found, partial(self._pass, wanted))
+            if passing:
+                return _undecidable(passing, len(made))
             made |= self._gradients()
-        return _verification(made, "; ".join(self._notes))
+        return verification_of(made, "; ".join(self._notes))
 
-    def _untold(self, wanted: Sequence[Wanted]) -> str:
-        """Returns which wrong result would pass; empty if none would."""
-        if self._said.operation.name in CONSTANT:
-            return ""
-        whole = [each for each in wanted if each.found.is_exact or each.found.size < 2]
-        for name, changed in certainly_wrong(wanted):
-            same = all(
-                np.array_equal(own.found.values, one.found.values, equal_nan=not own.found.is_exact)
-                for own, one in zip(changed, wanted, strict=True)
-            )
-            is_right = same and (
-                name in MAY_BE_RIGHT or (name != "zeros" and len(whole) == len(wanted))
-            )
-            if not is_right and not any(self._differs(each) for each in changed):
-                return f"{name} in its place would pass as well"
-        return ""
-
-    def _differs(self, wanted: Wanted) -> bool:
-        return not compare(wanted, self._allowed_of(wanted.place)).is_equal
+    def _pass(self, wanted: Sequence[Wanted], arrays: list[Array]) -> bool:
+        return all(
+            compare(each._replace(found=array), self._allowed_of(each.place)).is_equal
+            for each, array in zip(wanted, arrays, strict=True)
+        )
 
     def _by_property(self) -> Verification:
         reason = self._property_fails(self._own.found)
         if reason:
-            return _wrong("output", Comparison("exact", reason))
-        zeros = [found._replace(values=np.zeros_like(found.values)) for found in self._own.found]
-        if not self._property_fails(zeros):
-            reason = "zeros in its place would pass as well"
-            return Verification(code=VerificationCode.UNDECIDABLE, reason=reason)
+            return verification_of({"output": Comparison("exact", reason)})
+        # Draws are as random in any order.
+        passing = passing_wrong(
+            self._own.found, lambda arrays: not self._property_fails(arrays), (REORDERED,)
+        )
+        if passing:
+            return _undecidable(passing)
         self._notes.append("results are not unique: judged by what they have to fulfil")
         if "backward" in self._case.passes:
             self._notes.append("gradients are not verified: they differ with the results")
-        return _verification({"output": Comparison("allclose")}, "; ".join(self._notes))
+        return verification_of({"output": Comparison("allclose")}, "; ".join(self._notes))
 
     def _property_fails(self, outputs: list[Array]) -> str:
         try:
@@ -269,7 +261,7 @@ class _Verifying:
         if len(places) > MOST_INPUTS:
             self._notes.append(f"gradients of {MOST_INPUTS} of {len(places)} inputs are verified")
         shape = MATRICES.get(self._said.operation.name, "")
-        turn = np.conj if self._framework.name in CONJUGATED else np.asarray
+        turn = np.conj if self._framework.gradients.conjugated else np.asarray
         weights = [turn(head) for head in heads.values()]
         for number, place in enumerate(places[:MOST_INPUTS]):
             x, function = self._own.along(place, list(heads))
@@ -306,23 +298,14 @@ MOST_INPUTS = 8
 MOST_OWN = 2.0**10
 """Roundings that eager mode may be off to count: beyond, it is wrong itself."""
 
-CONJUGATED = ("jax",)
-"""Frameworks whose complex gradients are the conjugates of PyTorch's."""
-
 
 def _moved(value: Any, rounding: float, draw: np.random.Generator) -> Any:
     """Returns inputs with each number changed by one rounding, up or down."""
-    if isinstance(value, dict):
-        return {name: _moved(each, rounding, draw) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_moved(each, rounding, draw) for each in value]
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return value * (1 + rounding * draw.choice([-1.0, 1.0], value.shape))
-    return value
 
+    def move(array: Any) -> Any:
+        return array * (1 + rounding * draw.choice([-1.0, 1.0], array.shape))
 
-MAY_BE_RIGHT = ("its elements in another order", "its first half")
-"""Changes that leave some results as they should be."""
+    return of_numbers(move, value)
 
 
 def _real(dtype: str) -> str:
@@ -332,36 +315,6 @@ def _real(dtype: str) -> str:
     )
 
 
-def _first_wrong(made: Mapping[str, Comparison]) -> str:
-    return next((name for name, one in made.items() if not one.is_equal), "")
-
-
-def _wrong(place: str, comparison: Comparison) -> Verification:
-    return _verification({place: comparison}, "")
-
-
-def _verification(made: Mapping[str, Comparison], note: str) -> Verification:
-    wrong = _first_wrong(made)
-    mean, largest = figures_of([each.errors for each in made.values()])
-    if not wrong:
-        methods = [each.method for each in made.values()]
-        return Verification(
-            code=VerificationCode.PASS,
-            method=max(methods, key=WEAKER.index, default=""),
-            compared=len(made),
-            mean_relative_error=mean,
-            max_relative_error=largest,
-            reason=note,
-        )
-    first = made[wrong]
-    return Verification(
-        code=VerificationCode.FAIL,
-        method=first.method,
-        compared=len(made),
-        mean_relative_error=mean,
-        max_relative_error=largest,
-        failed=wrong,
-        error=first.error,
-        allowed=first.allowed,
-        reason=first.reason,
-    )
+def _undecidable(passing: str, compared: int = 0) -> Verification:
+    text = f"{passing} in its place would pass as well"
+    return Verification(code=VerificationCode.UNDECIDABLE, compared=compared, reason=text)

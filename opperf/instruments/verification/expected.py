@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,9 +18,12 @@ from opperf.model import Case
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import Use, Written
+from opperf.operations.work.sizes import Formula
+from opperf.operations.work.stand_ins import arrays_in
 from opperf.rules.configurations import PHASE
-from opperf.rules.differences import Difference
+from opperf.rules.deviations import Difference
 from opperf.rules.engine import rules_module
+from opperf.rules.work import computed, own_name
 
 Arguments = dict[str, Any]
 """A case's arguments, arrays in NumPy, by the operator's names."""
@@ -46,22 +49,14 @@ class Said(NamedTuple):
 
 def operation_of(case: Case, framework: Framework) -> Said:
     """Returns a case's operation. Raises `UnsupportedError` with the reason if it has none."""
-    called = framework.signature(case.target)
-    operator = framework.wrapped_operator(case.target, called)
-    table = rules_module(framework.rules).OPERATIONS
-    entry = next((table[n] for n in operator.names if n in table), None) if operator else None
-    if operator is None or entry is None:
+    found = computed(framework, case.target)
+    if found is None or isinstance(found.entry, Formula):
         raise UnsupportedError(f"no canonical operation is known of {case.target.label}")
-    own = [parameter.name for parameter in operator.parameters]
-    # A function has the arguments of the operator that it calls, mostly in the same order.
-    placed = dict(zip((each.name for each in called.parameters), own, strict=False))
-    names = {
-        name: operator.own_name(name) if operator.own_name(name) in own else placed.get(name, name)
-        for name in case.arguments
-    }
+    operator = found.operator
+    names = {name: own_name(found, name) for name in case.arguments}
     values = {names[name]: value for name, value in case.arguments.items()}
     try:
-        use = entry.of({**values, PHASE: case.settings.phase})
+        use = found.entry.of({**values, PHASE: case.settings.phase})
     except KeyError as error:
         raise UnsupportedError(f"no operation is known of {case.target.label} here") from error
     targets = OUT & names.keys() if "out" in operator.variants else frozenset()
@@ -75,43 +70,47 @@ def as_arrays(framework: Framework, value: Any) -> Any:
     """Returns a value, or what a container holds, with tensors as NumPy arrays of their own memory;
     numbers that NumPy lacks as float32. Raises `UnsupportedError` for sequences of several
     lengths."""
+
+    def as_array(each: Any) -> Any:
+        held = contents_of(framework, each)
+        if held is None:
+            return each
+        if held.layout in RAGGED:
+            raise UnsupportedError(f"no reference takes tensors of the layout {held.layout}")
+        return np.array(held.numbers(1)).reshape(held.shape)
+
+    return each_of(as_array, value)
+
+
+def each_of(function: Callable[[Any], Any], value: Any) -> Any:
+    """Returns a function of a value, or of each that a container holds, in such a container."""
     if isinstance(value, dict):
-        return {name: as_arrays(framework, each) for name, each in value.items()}
+        return {name: each_of(function, each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        made = [as_arrays(framework, each) for each in value]
+        made = [each_of(function, each) for each in value]
         return made if isinstance(value, list) else tuple(made)
-    held = contents_of(framework, value)
-    if held is None:
-        return value
-    if held.layout in RAGGED:
-        raise UnsupportedError(f"no reference takes tensors of the layout {held.layout}")
-    return np.array(held.numbers(1)).reshape(held.shape)
+    return function(value)
+
+
+def of_numbers(function: Callable[[Any], Any], value: Any) -> Any:
+    """Returns a function of floating arrays, in containers too; other values as they are."""
+
+    def changed(each: Any) -> Any:
+        is_floating = isinstance(each, np.ndarray) and each.dtype.kind in "fc"
+        return function(each) if is_floating else each
+
+    return each_of(changed, value)
 
 
 def in_double(value: Any) -> Any:
     """Returns floating arrays in double precision, in containers too."""
-    if isinstance(value, dict):
-        return {name: in_double(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        made = [in_double(each) for each in value]
-        return made if isinstance(value, list) else tuple(made)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc":
-        return value.astype("float64" if value.dtype.kind == "f" else "complex128")
-    return value
+    dtypes = {"f": "float64", "c": "complex128"}
+    return of_numbers(lambda array: array.astype(dtypes[array.dtype.kind]), value)
 
 
 def listed(value: Any) -> list[Any]:
     """Returns a list of the outputs, also if there is one."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def arrays_in(value: Any) -> Iterator[Any]:
-    """Yields the arrays in nested lists and tuples."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from arrays_in(each)
 
 
 class Reference:

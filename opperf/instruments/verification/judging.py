@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from opperf.instruments.verification.arrays import (
     Array,
     Comparison,
@@ -65,21 +67,32 @@ def judge(
         else:
             tolerance = tolerance_of(eager[name].dtype)
             made[name] = compare(eager[name], found[name], double.get(name), tolerance)
+    return verification_of(made)
+
+
+def verification_of(made: Mapping[str, Comparison], note: str = "") -> Verification:
+    """Returns the verification of results that compare like this; `note` is said of right ones."""
     wrong = next((name for name, one in made.items() if not one.is_equal), "")
-    first = made.get(wrong)
     mean, largest = figures_of([compared.errors for compared in made.values()])
-    return Verification(
-        code=VerificationCode.PASS if first is None else VerificationCode.FAIL,
-        method=max((compared.method for compared in made.values()), key=WEAKER.index, default="")
-        if first is None
-        else first.method,
+    found = Verification(
+        code=VerificationCode.PASS,
+        method=max((compared.method for compared in made.values()), key=WEAKER.index, default=""),
         compared=len(made),
         mean_relative_error=mean,
         max_relative_error=largest,
+        reason=note,
+    )
+    if not wrong:
+        return found
+    first = made[wrong]
+    return msgspec.structs.replace(
+        found,
+        code=VerificationCode.FAIL,
+        method=first.method,
         failed=wrong,
-        error=None if first is None else _finite(first.error),
-        allowed=None if first is None else _finite(first.allowed),
-        reason="" if first is None else first.reason,
+        error=_finite(first.error),
+        allowed=_finite(first.allowed),
+        reason=first.reason,
     )
 
 

@@ -31,6 +31,7 @@ from opperf.instruments.verification.judging import (
     judge_eager,
 )
 from opperf.model import (
+    EAGER,
     Argument,
     Case,
     DType,
@@ -43,8 +44,8 @@ from opperf.model import (
     VerificationCode,
 )
 from opperf.model.declaring import OFF
+from opperf.rules.deviations import is_unwritten
 from opperf.rules.engine import rules_module
-from opperf.rules.not_finite import is_unwritten
 
 WITHOUT_RESULTS = {
     TraceTarget: "a replay keeps no results",
@@ -72,10 +73,10 @@ def _why_not(case: Case, framework: Framework) -> str:
     for kind, reason in WITHOUT_RESULTS.items():
         if isinstance(case.target, kind):
             return reason
-    if EAGER not in framework.modes:
+    if EAGER not in framework.modes.names:
         return f"{framework.name} has no eager mode"
     listed = rules_module(framework.rules).NOT_FINITE
-    if framework.is_own(case.target) and is_unwritten(case, framework, listed):
+    if framework.naming.is_own(case.target) and is_unwritten(case, framework, listed):
         return "it returns memory that it does not write"
     return ""
 
@@ -115,7 +116,7 @@ class _Runs:
             judge, eager, double=double, tolerance_of=partial(tolerance_of, self._case)
         )
         found = judged(self._run_under_test())
-        drawing = self._framework.drawing_as_eager(mode)
+        drawing = self._framework.modes.drawing_as_eager(mode)
         if found.is_wrong and self._draws and drawing is not None:
             # A compiler may draw other numbers, which are no less right.
             with drawing:
@@ -131,9 +132,9 @@ class _Runs:
         try:
             with framework.scope(self._eager):
                 results = results_of(prepare_anew(self._prepared, self._eager))
-                after = framework.random_state(device)
+                after = framework.processes.random_state(device)
                 seed_all(framework, seed)
-                self._draws = after is None or framework.random_state(device) != after
+                self._draws = after is None or framework.processes.random_state(device) != after
         except Exception as error:
             raise self._eager_failed(error) from error
         return results
@@ -212,8 +213,6 @@ def tolerance_of(case: Case, dtype: str) -> float:
     return max(found)
 
 
-EAGER = "eager"
-
 DOUBLE = {"float": "float64", "complex": "complex128"}
 """Dtypes of double precision by the kind of a dtype."""
 
@@ -250,11 +249,11 @@ class DoubleCase(PreparedCase):
             return tensor
         fill = msgspec.structs.replace(spec.fill, dtype=spec.dtype)
         wide = msgspec.structs.replace(spec, dtype=_double_of(spec.dtype), fill=fill)
-        return self.framework.copy_to_device(tensor, wide, device)
+        return self.framework.arrays.copy_to_device(tensor, wide, device)
 
     def _placed(self, built: Any) -> Any:
-        rounded = self.framework.place_weights(built, self._rounded)
-        return self.framework.place_weights(rounded, self.case)
+        rounded = self.framework.objects.place_weights(built, self._rounded)
+        return self.framework.objects.place_weights(rounded, self.case)
 
 
 def _double_of(dtype: str) -> str:

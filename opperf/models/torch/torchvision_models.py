@@ -170,11 +170,7 @@ KINDS = {
         {"small": 2, "default": 4, "large": 16},
     ),
     "video": Kind(
-        ("vision", "video"),
-        _clips,
-        _labels,
-        class_loss,
-        {"small": 1, "default": 4, "large": 16},
+        ("vision", "video"), _clips, _labels, class_loss, {"small": 1, "default": 4, "large": 16}
     ),
 }
 """Kinds by the folder of torchvision's models that has them; the others classify."""

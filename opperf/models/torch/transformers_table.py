@@ -148,10 +148,7 @@ TABLE: Mapping[str, Row] = {
         Size(
             "clip-vit-base-patch32, 2 of 12 layers",
             2,
-            {
-                "text_config": {"num_hidden_layers": 2},
-                "vision_config": {"num_hidden_layers": 2},
-            },
+            {"text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}},
         ),
         Size("clip-vit-base-patch32", 8),
         Size(
@@ -171,9 +168,7 @@ TABLE: Mapping[str, Row] = {
         Size("convnext-tiny, a block in each stage", 2, {"depths": [1, 1, 1, 1]}),
         Size("convnext-tiny-224", 8),
         Size(
-            "convnext-base-224",
-            8,
-            {"depths": [3, 3, 27, 3], "hidden_sizes": [128, 256, 512, 1024]},
+            "convnext-base-224", 8, {"depths": [3, 3, 27, 3], "hidden_sizes": [128, 256, 512, 1024]}
         ),
         CLASSES,
     ),

@@ -205,7 +205,10 @@ def solution_from_cholesky(x: Array, right_hand_side: Array) -> Array:
 
 
 def householder_product(packed: Array, scales: Array) -> Array:
-    """The first columns of a product of reflections, of the vectors below the diagonal."""
+    """The first columns of a product of reflections, of the vectors below the diagonal, of each of
+    a stack."""
+    if packed.ndim > 2:
+        return np.stack([householder_product(*each) for each in zip(packed, scales, strict=True)])
     rows, columns = packed.shape
     made: Array = np.eye(rows)[:, :columns]
     for i in reversed(range(len(scales))):
@@ -231,7 +234,7 @@ def householder_times(
 def qr_packed(outputs: list[Array], x: Array) -> Pairs:
     """The pairs of reflections and an upper triangle: their product is the matrix."""
     packed, scales = outputs
-    return ((householder_product(packed, scales) @ np.triu(packed[: len(scales)]), x),)
+    return ((householder_product(packed, scales) @ np.triu(packed[..., : scales.shape[-1], :]), x),)
 
 
 def svd_in_columns(outputs: list[Array], x: Array) -> Pairs:

@@ -29,6 +29,9 @@ def has_moments(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
     def pairs(outputs: list[Array], **parameters: Any) -> Pairs:
         own = moments(**{name: per_row(value) for name, value in parameters.items()})
         numbers = own.transform(outputs[0].astype(float))
+        if not np.any(own.variance):
+            # A coin with two heads.
+            return ((numbers, np.broadcast_to(own.mean, numbers.shape)),)
         standard = ((numbers - own.mean) / np.sqrt(own.variance)).ravel()
         squares = standard**2
         within = [

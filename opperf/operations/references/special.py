@@ -80,6 +80,11 @@ def spherical_harmonic(degree: Array, order: Array, theta: Array, phi: Array) ->
     return special.sph_harm(order, degree, phi, theta)
 
 
+def extents(x: Array, axes: tuple[int, ...], length: int | None) -> tuple[int, ...] | None:
+    """The extents along the axes of what half a spectrum is of, None without a length."""
+    return None if length is None else (*(x.shape[axis] for axis in axes[:-1]), length)
+
+
 def short_time_fourier_transform(x: Array, window: Array, hop: int, centred: bool = True) -> Array:
     """The spectra of overlapping frames of real signals, by frequency and frame. The first frame is
     centred at the first sample, the signal mirrored before it, or begins there."""
@@ -135,10 +140,14 @@ REFERENCES: Functions = {
     "bernoulli_numbers": lambda last: special.bernoulli(max(last, 2))[: last + 1],
     "cosine_transform": lambda x, axes: fft.dctn(x, axes=axes),
     "fourier_transform": lambda x, axes: fft.fftn(x, axes=axes),
-    "hermitian_fourier_transform": lambda x, axes: fft.hfftn(x, axes=axes),
+    "hermitian_fourier_transform": lambda x, axes, length=None: fft.hfftn(
+        x, extents(x, axes, length), axes
+    ),
     "inverse_cosine_transform": lambda x, axes: fft.idctn(x, axes=axes),
     "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
     "inverse_hermitian_fourier_transform": lambda x, axes: fft.ihfftn(x, axes=axes),
-    "inverse_real_fourier_transform": lambda x, axes: fft.irfftn(x, axes=axes),
+    "inverse_real_fourier_transform": lambda x, axes, length=None: fft.irfftn(
+        x, extents(x, axes, length), axes
+    ),
     "real_fourier_transform": lambda x, axes: fft.rfftn(x, axes=axes),
 }

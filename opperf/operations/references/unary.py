@@ -153,7 +153,7 @@ REFERENCES: Functions = {
     "reciprocal": lambda x: 1 / x,
     "relu": lambda x: np.where(x > 0, x, 0),
     "rint": lambda x: np.rint(x),
-    "round_to": lambda x, decimals: np.rint(x * 10.0**decimals) / 10.0**decimals,
+    "round_to": lambda x, decimals=0: np.rint(x * 10.0**decimals) / 10.0**decimals,
     "rsqrt": lambda x: np.power(x, -0.5),
     "sigmoid": special.expit,
     "sign": lambda x: (x > 0) * 1.0 - (x < 0),

@@ -179,10 +179,6 @@ def _qr(m: float, n: float) -> float:
     return 2.0 * n**2 * (m - n / 3)
 
 
-def _values(m: float, n: float) -> float:
-    return 4.0 * m * n**2 - 4.0 / 3 * n**3
-
-
 def _vectors(m: float, n: float) -> float:
     return 14.0 * m * n**2 + 8.0 * n**3
 
@@ -221,7 +217,8 @@ def _cubes(share: float) -> Formula:
     return Formula(of_matrix(lambda m, n: share * n**3))
 
 
-LU, VALUES = Formula(of_matrix(_lu)), Formula(of_matrix(_values))
+LU = Formula(of_matrix(_lu))
+VALUES = Formula(of_matrix(lambda m, n: 4.0 * m * n**2 - 4.0 / 3 * n**3))
 TRIANGULAR = product(lambda call: float(call.size("x") * call.shape("triangle")[-1]))
 
 FORMULAS: dict[str, Formula] = {
@@ -236,10 +233,7 @@ FORMULAS: dict[str, Formula] = {
         ("vector_dot", "vector_products"),
         product(lambda call: 2.0 * max(call.size("x"), call.size("y"))),
     ),
-    **dict.fromkeys(
-        ("convolve", "correlate"),
-        product(_slid),
-    ),
+    **dict.fromkeys(("convolve", "correlate"), product(_slid)),
     **dict.fromkeys(
         ("correlation_coefficients", "covariance"),
         Formula(lambda call: 2.0 * call.size("x") * call.shape("x")[0]),
@@ -267,9 +261,7 @@ FORMULAS: dict[str, Formula] = {
         lambda call: 2.0 * call.result * math.prod(call.shape("weight")[1:]), "data", "weight"
     ),
     "deconvolution": product(
-        lambda call: 2.0 * call.size("data") * math.prod(call.shape("weight")[1:]),
-        "data",
-        "weight",
+        lambda call: 2.0 * call.size("data") * math.prod(call.shape("weight")[1:]), "data", "weight"
     ),
     "triangular_product": TRIANGULAR,
     "triangular_solution": TRIANGULAR,

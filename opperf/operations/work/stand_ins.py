@@ -52,14 +52,14 @@ class StandIn(np.ndarray):  # type: ignore[type-arg]
         if function is np.pad:
             pairs = np.broadcast_to(args[1], (self.ndim, 2)).sum(1)
             return self._like(tuple(np.add(self.shape, pairs).tolist()), args)
-        arrays = _arrays(args)
+        arrays = arrays_in(args)
         if function not in VIEWS and sum(array.size for array in arrays) > FEW:
             raise NoDataError(f"{function.__name__} of a large array without data")
         made = super().__array_function__(function, types, args, kwargs)
         return self._like(made.shape, arrays) if isinstance(made, np.ndarray) else made
 
     def _like(self, shape: tuple[int, ...], inputs: Any) -> StandIn:
-        arrays = _arrays(inputs)
+        arrays = arrays_in(inputs)
         made = stand_in(shape, self.dtype)
         made.gradient = any(getattr(array, "gradient", False) for array in arrays)
         return made
@@ -90,9 +90,10 @@ def _reduced(shape: tuple[int, ...], axis: Any, keeps: bool) -> tuple[int, ...]:
     return tuple(one for i, one in enumerate(kept) if keeps or i not in axes)
 
 
-def _arrays(values: Any) -> list[Any]:
+def arrays_in(values: Any) -> list[Any]:
+    """Returns the arrays in nested lists and tuples."""
     if isinstance(values, (list, tuple)):
-        return [array for value in values for array in _arrays(value)]
+        return [array for value in values for array in arrays_in(value)]
     return [values] if isinstance(values, np.ndarray) else []
 
 

@@ -41,10 +41,7 @@ def _of_sets(call: Sizes) -> float:
 SORT, SETS = Formula(_sorted, nothing), Formula(_of_sets)
 
 CLASSES: tuple[tuple[Formula, str], ...] = (
-    (
-        SUMS_OF_TWO,
-        "add subtract",
-    ),
+    (SUMS_OF_TWO, "add subtract"),
     (
         COPY,
         "identity conjugate real imag bitcast cast atleast_1d atleast_2d atleast_3d "
@@ -53,7 +50,7 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "stack transpose flip squeeze expand_dims unstack reshape swapaxes split rollaxis roll "
         "moveaxis rot90 pad diagflat diagonal_embedding diagonal_matrix tril triu "
         "unpack_lu pack_triangle unpack_triangle sequence_mask sequence_reverse shuffle "
-        "dropout_inference fill_diagonal insert as_strided put_along_last index_update",
+        "dropout_inference fill_diagonal insert as_strided put_along_last index_update scatter",
     ),
     (
         COPIES,
@@ -72,10 +69,7 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "general_hamming_window kaiser_window fourier_frequencies real_fourier_frequencies "
         "bernoulli_numbers",
     ),
-    (
-        SUM,
-        "sum nansum sum_of_many segment_reduce",
-    ),
+    (SUM, "sum nansum sum_of_many segment_reduce"),
     (
         REDUCTION,
         "all any count_nonzero exclusive_or logsumexp lower_median lower_nanmedian max mean min "
@@ -88,20 +82,14 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
     ),
     (SORT, "argsort sort top_k unique"),
     (SETS, "isin set_difference set_exclusive_or set_intersection set_union"),
-    (cut("x"), "diag diagonal"),
-    (cut("data"), "crop slice slice_axis delete sequence_last retain_rows boolean_mask"),
-    (cut("x"), "diagonal_of_matrix"),
+    (cut("x"), "diag diagonal diagonal_of_matrix"),
+    (cut("data"), "crop slice slice_axis slice_like delete sequence_last retain_rows boolean_mask"),
     (gathered("data"), "gather take_along_last advanced_indexing pick take"),
     (gathered("weight"), "embedding"),
     (gathered("choices"), "choose"),
     (COPY._replace(bytes=without("like")), "broadcast_like reshape_like"),
-    (cut("data"), "slice_like"),
-    (
-        scattered("values", 1),
-        "advanced_assignment index_copy put place scatter_rows slice_assign",
-    ),
+    (scattered("values", 1), "advanced_assignment index_copy put place scatter_rows slice_assign"),
     (scattered("values", 2), "index_add scatter_elements"),
-    (COPY, "scatter"),
     (
         ELEMENTWISE,
         "where masked_fill unravel_index ravel_multi_index vandermonde difference gradient "
@@ -145,6 +133,3 @@ def _made() -> Iterator[tuple[str, Formula]]:
 
 FORMULAS: Mapping[str, Formula] = dict(_made())
 """The formula of each operation that has one."""
-
-WITHOUT: Mapping[str, str] = {}
-"""Operations without a formula, each with the reason."""

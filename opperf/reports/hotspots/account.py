@@ -16,6 +16,7 @@ from opperf.reports.hotspots.times import (
     RECORDED_TIMES,
     add_figures,
     time_of,
+    totals,
     without_chains,
 )
 from opperf.results.figures import CaseFigures
@@ -190,15 +191,20 @@ def _operators(
     calls: Iterable[_Calls], steps: int, compiled: Iterable[_OwnTime]
 ) -> dict[tuple[str, str], float]:
     ratios = {own.program.name: own.ratio for own in compiled}
-    found: dict[tuple[str, str], float] = {}
-    for call in calls:
-        if call.time is not None:
-            key = (call.record.case.label, operator_of(call.record.case))
-            number = float(call.number)
-            if call.measured is not None:
-                number = call.alone + sum(ratios[name] * own for name, own in call.fused.items())
-            found[key] = found.get(key, 0.0) + number * call.time.value / steps
-    return found
+
+    def number(call: _Calls) -> float:
+        if call.measured is None:
+            return float(call.number)
+        return call.alone + sum(ratios[name] * own for name, own in call.fused.items())
+
+    return totals(
+        (
+            (call.record.case.label, operator_of(call.record.case)),
+            number(call) * call.time.value / steps,
+        )
+        for call in calls
+        if call.time is not None
+    )
 
 
 def _dispatch(measured: Iterable[Record]) -> float | None:
@@ -354,13 +360,10 @@ def _own_times(
 ) -> tuple[_OwnTime, ...]:
     """Returns the compiled programs whose time is known, those that take most first. `measured` has
     the fused calls of each measured case, with the time of one in nanoseconds."""
-    called: dict[str, float] = {}
-    for site in (site for case in cases for site in case.sites):
-        called[site.program] = called.get(site.program, 0.0) + (site.time_ns or 0.0)
-    alone: dict[str, float] = {}
-    for fused, time in measured:
-        for name, number in fused.items():
-            alone[name] = alone.get(name, 0.0) + number * time
+    called = totals((site.program, site.time_ns or 0.0) for case in cases for site in case.sites)
+    alone = totals(
+        (name, number * time) for fused, time in measured for name, number in fused.items()
+    )
     found = [
         # The clock of a call is in that of the program.
         _OwnTime(

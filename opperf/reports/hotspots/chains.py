@@ -6,22 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from opperf.model import (
-    Chain,
-    ChainCall,
-    ChainTarget,
-    MetricKind,
-    Peaks,
-    Record,
-    Run,
-)
+from opperf.model import EAGER, Chain, ChainCall, ChainTarget, MetricKind, Peaks, Record, Run
 from opperf.reports.hotspots.account import Account, difference
 from opperf.reports.hotspots.times import add_figures, time_of
 from opperf.results.roofline import NS, levels_of
 from opperf.results.units import Figure
-
-EAGER = "eager"
-"""Mode in which each operator is called by itself."""
 
 
 class Saving(NamedTuple):

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from opperf.errors import UsageError
 from opperf.model import PASSES, Record, Run
 from opperf.plurals import pluralize
-from opperf.reports.fields import LABEL, PERCENT, Field, figure
-from opperf.reports.hotspots.times import add_figures
+from opperf.reports.fields import LABEL, MILLISECONDS, PERCENT, Field
+from opperf.reports.hotspots.times import add_figures, totals
 from opperf.results.figures import CaseFigures
 from opperf.results.roofline import Bound, Roofline, roofline_of
-from opperf.results.units import Figure, time_text, unit_of
+from opperf.results.units import Figure, time_text
 
 BOUNDS: dict[Bound, str] = {
     "memory": "by memory",
@@ -72,10 +72,7 @@ class Headroom(NamedTuple):
     @property
     def by_bound(self) -> dict[str, float]:
         """The time by the text of what bounds it, the longest first."""
-        found: dict[str, float] = {}
-        for entry in self.passes:
-            text = entry.roofline.text
-            found[text] = found.get(text, 0.0) + entry.time_ns
+        found = totals((entry.roofline.text, entry.time_ns) for entry in self.passes)
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     @property
@@ -118,27 +115,25 @@ def headroom_of(calls: Iterable[tuple[Record, int, str]]) -> Headroom | None:
 def headroom_fields(is_ranked: bool) -> tuple[Field[Headroom | None], ...]:
     """Returns the columns of groups of calls. A table that is not ranked by them omits them where
     there is no room."""
-    optional: tuple[Field[Headroom | None], ...] = (
-        Field("bound", "Bound", LABEL, lambda own: own and own.text, extra=2),
-        Field("attainable", "Attainable", PERCENT, lambda own: own and own.attainable, extra=3),
+    title = "Headroom" if is_ranked else None
+    bound: Field[Headroom | None] = Field("bound", "Bound", LABEL, lambda own: own and own.text)
+    share: Field[Headroom | None] = Field(
+        "attainable", "Attainable", PERCENT, lambda own: own and own.attainable
     )
-    title, milliseconds = "Headroom" if is_ranked else None, figure("ns", unit_of("ns").size)
     return (
-        *(
-            replace(field, extra=0 if is_ranked else field.extra, is_optional=True)
-            for field in optional
-        ),
-        Field("headroom_ms", title, milliseconds, lambda own: own and own.time),
+        replace(bound, is_optional=True, extra=0 if is_ranked else 2),
+        replace(share, is_optional=True, extra=0 if is_ranked else 3),
+        Field("headroom_ms", title, MILLISECONDS, lambda own: own and own.time),
     )
 
 
 def roofline_sentences(found: Headroom, whole_ns: float, steps: int) -> Iterator[str]:
     """Yields what bounds a time, of which calls it is not known, and which times are impossible."""
     if found.time is not None:
-        times = dict.fromkeys(BOUNDS, 0.0)
-        for entry in found.possible:
-            times[entry.roofline.bound] += entry.time_ns
-        shares = [f"{_percent(times[key], whole_ns)} {BOUNDS[key]}" for key in BOUNDS if times[key]]
+        times = totals((entry.roofline.bound, entry.time_ns) for entry in found.possible)
+        shares = [
+            f"{_percent(times[key], whole_ns)} {BOUNDS[key]}" for key in BOUNDS if key in times
+        ]
         shares[0] = shares[0].replace("%", "% of the time is bound")
         headroom = found.time.value
         of_step = f", {time_text(headroom / steps)} of a step" if steps > 1 else ""
@@ -173,11 +168,8 @@ def _percent(part: float, whole: float) -> str:
 
 
 def _longest_remark(passes: Iterable[Bounded]) -> str:
-    times: dict[str, float] = {}
-    for entry in passes:
-        for remark in entry.roofline.remarks:
-            times[remark] = times.get(remark, 0.0) + entry.time_ns
-    return max(times, key=lambda remark: times[remark])
+    times = totals((text, entry.time_ns) for entry in passes for text in entry.roofline.remarks)
+    return max(times, key=lambda text: times[text])
 
 
 def _impossible(found: Headroom) -> Iterator[str]:

@@ -18,6 +18,7 @@ from opperf.reports.hotspots.places import (
     united_name,
     united_path,
 )
+from opperf.reports.hotspots.times import totals
 
 MOST_DEPTH = 64
 """Most modules of a path, more than any model nests; the rest of a longer one is one name."""
@@ -67,17 +68,16 @@ class Module:
             times.append(total.time)
             phases += module.phases.items()
         self.total = Amount(sum(calls), math.fsum(times))
-        self.phases = {}
-        for phase, time in phases:
-            self.phases[phase] = self.phases.get(phase, 0.0) + time
+        self.phases = totals(phases)
         return self.total
 
     def slowest(self) -> str:
         """Returns the operator with the most time in the module and below."""
-        times: dict[str, float] = {}
-        for _, module in self.walk():
-            for operator, own in module.operators.items():
-                times[operator.name] = times.get(operator.name, 0.0) + own.time
+        times = totals(
+            (operator.name, own.time)
+            for _, module in self.walk()
+            for operator, own in module.operators.items()
+        )
         return max(times, key=lambda name: times[name], default="")
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, Module]]:

@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 from opperf.model import MetricKind
 from opperf.plurals import counted, pluralize
-from opperf.reports.fields import NAME, Field, table_of
+from opperf.reports.fields import MILLISECONDS, NAME, Field, table_of
 from opperf.reports.hotspots.account import NAMES, Account
 from opperf.reports.hotspots.chains import Savings
 from opperf.reports.hotspots.data import Hotspot, Hotspots
 from opperf.reports.hotspots.modules import Module, unite_alike
 from opperf.reports.hotspots.places import OTHER, PHASES, in_order, places_of, unite_numbered
-from opperf.reports.hotspots.recording_fields import (
-    MILLISECONDS,
+from opperf.reports.hotspots.recording_values import (
+    amount_fields,
     part_fields,
     saving_fields,
     what_if_fields,
 )
 from opperf.reports.hotspots.times import CALLS
-from opperf.reports.hotspots.values import CalledAt, amount_fields, place_fields
+from opperf.reports.hotspots.values import CalledAt, place_fields
 from opperf.reports.hotspots.what_if import Forecast
 from opperf.reports.model import Cell, Fact, Section, Table
 from opperf.results.units import time_text

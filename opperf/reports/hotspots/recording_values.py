@@ -1,19 +1,114 @@
-"""Recorded programs, their forecasts, modules and chains as values of JSON, with every digit."""
+"""The columns of recorded programs, their forecasts, modules and chains, and their values for JSON,
+with every digit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from opperf.model import Summary
-from opperf.reports.fields import Field, objects_of
-from opperf.reports.hotspots.account import Account
-from opperf.reports.hotspots.chains import Savings
+from opperf.reports.fields import (
+    COUNT,
+    KILOBYTES,
+    LONG_NAME,
+    MILLISECONDS,
+    NAME,
+    PERCENT,
+    WORD,
+    Field,
+    Item,
+    objects_of,
+)
+from opperf.reports.hotspots.account import NAMES, Account, Part
+from opperf.reports.hotspots.chains import Saving, Savings
 from opperf.reports.hotspots.data import Hotspots
 from opperf.reports.hotspots.modules import Amount, Module
-from opperf.reports.hotspots.recording_fields import part_fields, saving_fields, what_if_fields
-from opperf.reports.hotspots.values import amount_fields, scaled
-from opperf.reports.hotspots.what_if import Forecast
+from opperf.reports.hotspots.places import Place, line_text
+from opperf.reports.hotspots.times import CALLS
+from opperf.reports.hotspots.what_if import Forecast, WhatIf
+from opperf.reports.model import Cell
+
+
+def amount_fields(
+    found: Hotspots, read: Callable[[Item], Amount | Place]
+) -> tuple[Field[Item], Field[Item], Field[Item]]:
+    """Returns the columns of a part of the time of a ranking, and of its calls."""
+    is_timed, total = found.basis is not CALLS, found.time.value
+    title = found.time_title if is_timed else None
+    return (
+        Field("time_ms", title, MILLISECONDS, lambda row: read(row).time if is_timed else None),
+        Field("share", "Share", PERCENT, lambda row: read(row).time / total if total else 0.0),
+        Field("calls", "Calls", COUNT, lambda row: read(row).calls),
+    )
+
+
+def part_fields(title: str) -> tuple[Field[Part], ...]:
+    """Returns the columns of the parts of a step, below a title."""
+
+    def shown(part: Part) -> Cell:
+        return Cell(NAMES.get(part.key, part.key), depth=part.depth)
+
+    return (
+        Field("part", title, WORD, lambda part: part.key, shown),
+        Field("depth", None, COUNT, lambda part: part.depth),
+        Field("time_ms", "Time", MILLISECONDS, lambda part: part.time),
+        Field("time_half_width_ms", None, MILLISECONDS, lambda part: part.time.half_width),
+        Field("share", "Share", PERCENT, lambda part: part.share),
+    )
+
+
+def what_if_fields(is_step: bool) -> tuple[Field[WhatIf], ...]:
+    """Returns the columns of a forecast, of a step or of all calls."""
+    title, whole = ("Its time in a step", "Step") if is_step else ("Its time", "All calls")
+
+    def shown(row: WhatIf) -> str:
+        return row.operator if row.factor is None else f"{row.operator} x {row.factor:g}"
+
+    def saved(row: WhatIf) -> float | None:
+        return 1 - row.then_ns / row.program_ns if row.program_ns else None
+
+    return (
+        Field("operator", "If", NAME, lambda row: row.operator, shown),
+        Field("factor", None, COUNT, lambda row: row.factor),
+        Field("time_ms", title, MILLISECONDS, lambda row: row.time_ns),
+        Field("share", "Share", PERCENT, lambda row: row.share),
+        Field("program_ms", whole, MILLISECONDS, lambda row: row.program_ns),
+        Field("then_ms", "Then", MILLISECONDS, lambda row: row.then_ns),
+        Field("", "Saved", PERCENT, saved),
+    )
+
+
+def saving_fields() -> tuple[Field[Saving], ...]:
+    """Returns the columns of chains, and of what one kernel for each would save in a step."""
+
+    def time(key: str, title: str, read: Callable[[Saving], Any], extra: int = 0) -> Field[Saving]:
+        return Field(key, title, MILLISECONDS, read, extra=extra, is_optional=True)
+
+    return (
+        Field("operator", "Chain", LONG_NAME, lambda row: row.chain.name),
+        Field("id", None, WORD, lambda row: row.chain.id),
+        Field("module", "Module", NAME, lambda row: row.chain.first.module, is_optional=True),
+        Field("", "Line", NAME, lambda row: line_text(row.chain.first), is_optional=True),
+        Field("file", None, NAME, lambda row: row.chain.first.file),
+        Field("line", None, COUNT, lambda row: row.chain.first.line),
+        Field("function", None, NAME, lambda row: row.chain.first.function),
+        Field("phase", None, WORD, lambda row: row.chain.last.phase),
+        Field("last_module", None, NAME, lambda row: row.chain.last.module),
+        Field("last_file", None, NAME, lambda row: row.chain.last.file),
+        Field("last_line", None, COUNT, lambda row: row.chain.last.line),
+        Field("places", "Places", COUNT, lambda row: row.chain.places, extra=4),
+        Field("calls_in_chain", "Calls", COUNT, lambda row: len(row.chain.calls), extra=3),
+        Field("calls", "Count", COUNT, lambda row: row.chain.count),
+        Field("between_kb", "Between", KILOBYTES, lambda row: row.between_bytes),
+        time("by_bytes_ms", "By bytes", lambda row: row.bytes_ns, extra=2),
+        time("by_dispatch_ms", "By dispatch", lambda row: row.dispatch_ns, extra=2),
+        time("saved_ms", "Saved", lambda row: row.saved_ns),
+        Field("share", "Share", PERCENT, lambda row: row.share, is_optional=True),
+        time("eager_ms", "Eager", lambda row: row.eager, extra=1),
+        time("compiled_ms", "Compiled", lambda row: row.compiled, extra=1),
+        Field("compiled_mode", None, WORD, lambda row: row.compiled_mode),
+        time("measured_ms", "Measured saving", lambda row: row.measured),
+    )
 
 
 def recording_values(
@@ -61,6 +156,11 @@ def _program(account: Account) -> dict[str, Any]:
     }
 
 
+def scaled(time_ns: float | None) -> float | None:
+    """Returns a time in milliseconds."""
+    return None if time_ns is None else time_ns / MILLISECONDS.file_size
+
+
 def _times(summary: Summary | None) -> dict[str, Any] | None:
     if summary is None:
         return None
@@ -81,20 +181,16 @@ def _forecast(forecast: Forecast) -> dict[str, Any]:
 
 
 def _module(found: Hotspots, module: Module) -> dict[str, Any]:
-    def amounts(*found_amounts: Amount) -> list[dict[str, Any]]:
-        return objects_of(fields, found_amounts)
+    def values(amount: Amount) -> dict[str, Any]:
+        return objects_of(amount_fields(found, lambda own: own), [amount])[0]
 
-    fields: tuple[Field[Amount], ...] = amount_fields(found, lambda amount: amount)
-    (total,) = amounts(module.total)
     return {
         "name": module.name,
         "module": module.path,
-        **total,
+        **values(module.total),
         "operators": [
-            {"operator": operator.name, "phase": operator.phase, **made}
-            for operator, made in zip(
-                module.operators, amounts(*module.operators.values()), strict=True
-            )
+            {"operator": operator.name, "phase": operator.phase, **values(own)}
+            for operator, own in module.operators.items()
         ],
         "modules": [_module(found, inner) for inner in module.modules.values()],
     }

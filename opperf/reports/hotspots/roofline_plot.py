@@ -4,12 +4,13 @@ logarithmic, with a circle for each operator below the lines of the peaks."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from opperf.model import Peaks
 from opperf.plurals import pluralize
 from opperf.reports.hotspots.data import Hotspot, Hotspots
+from opperf.reports.hotspots.headroom import Bounded
 from opperf.reports.model import Drawing
 from opperf.results.plots.dimensions import log_ticks
 from opperf.results.roofline import Bound, levels_of, multiplied_in, products_of, work_of
@@ -29,6 +30,9 @@ COLOURS: dict[Bound, str] = {
     "impossible": "#cc0000",
 }
 """Colours for the colour-blind, after Okabe and Ito."""
+
+DASHES = {"": "", "dashed": "8 5", "dotted": "2 4", "dashed and dotted": "9 4 2 4"}
+"""Lines of the devices that most of the time is of, by what they are called."""
 
 LEAST_RADIUS, RADIUS = 3.5, 30.0
 """Pixels of the circle of no time, and more of that of all time."""
@@ -99,54 +103,89 @@ class _Axis(NamedTuple):
         return [(self.at(tick), f"{tick:g}") for tick in found]
 
 
+class _Roof(NamedTuple):
+    """The lines of a device: its peaks at the number of threads of most of its time."""
+
+    prefix: str
+    """Of its labels, where several devices have lines."""
+    head: str
+    memories: dict[str, float]
+    """In GB/s, by level, the fastest first."""
+    products: dict[str, float]
+    """In GFLOP/s, by the dtypes of its calls."""
+    dash: str
+
+
 def roofline_plot(found: Hotspots) -> Drawing | None:
     """Returns the plot of the operators of a ranking; None if none can be drawn."""
     points = [point for row in found.rows if (point := _point(row)) is not None]
     if found.headroom is None or not points:
         return None
-    # The settings and peaks of most of the time.
-    most = max(found.headroom.passes, key=lambda entry: entry.time_ns).record
-    peaks, threads = most.peaks or Peaks(device="", measured=""), most.case.settings.threads
-    measured = products_of(peaks.products, threads)
-    used = {
-        pair[0]
-        for entry in found.headroom.passes
-        if (pair := multiplied_in(entry.record.case, measured)) is not None
-    }
-    products = {dtype: measured[dtype] / 1e9 for dtype in used}
-    memories = {level.name: level.rate / 1e9 for level in levels_of(peaks.bandwidths, threads)}
-    top = max(products.values(), default=max(point.y for point in points))
-    xs = [*(point.x for point in points), *(top / rate for rate in memories.values())]
-    ys = [*(point.y for point in points), *products.values(), top]
+    roofs = _roofs_of(found.headroom.passes)
+    # A device whose products are not known has lines of memory all the same.
+    tops = [max(roof.products.values(), default=max(point.y for point in points)) for roof in roofs]
+    ridges = [
+        top / rate for roof, top in zip(roofs, tops, strict=True) for rate in roof.memories.values()
+    ]
+    xs = [*(point.x for point in points), *ridges]
+    ys = [point.y for point in points] + tops
+    ys += [rate for roof in roofs for rate in roof.products.values()]
     x = _Axis(min(xs) / ROOM, max(xs) * ROOM, LEFT, RIGHT)
     y = _Axis(min(ys) / ROOM, max(ys) * ROOM, BOTTOM, TOP)
     circles = [_circle(point, x, y) for point in sorted(points, key=lambda point: -point.share)]
-    diagonals = [
-        _diagonal(place, *level, top, x, y) for place, level in enumerate(memories.items())
-    ]
-    roofs = list(_roofs(products, memories, x, y))
-    texts = [text for _, text in (*diagonals, *roofs) if text[-1]]
+    lines = [*_diagonals(zip(roofs, tops, strict=True), x, y), *_levels(roofs, x, y)]
+    labels = [line.label for line in lines if line.label[-1]]
     bounds = [bound for bound in COLOURS if bound in {point.bound for point in points}]
     content = {
         "title": "Roofline",
         "width": WIDTH,
         "height": HEIGHT,
         "edges": EDGES,
-        "head": [
-            xml_text(line) for line in _head(found, peaks, threads, sum(p.share for p in points))
-        ],
+        "head": [xml_text(line) for line in _head(roofs, sum(point.share for point in points))],
         "legend": [
             (COLOURS[bound], LEFT + 6 + LEGEND * place, bound) for place, bound in enumerate(bounds)
         ],
         "x_ticks": x.ticks(),
         "y_ticks": y.ticks(),
-        "lines": [line for line, _ in (*diagonals, *roofs)],
+        "lines": [(*line.ends, line.dash) for line in lines],
         # The largest are behind the others.
         "circles": circles,
-        "labels": texts,
-        "names": list(_names(circles, [box for text in texts for box in _boxes_of(text)])),
+        "labels": labels,
+        "names": list(_names(circles, [box for label in labels for box in _boxes_of(label)])),
     }
     return Drawing("Roofline", "roofline.svg.jinja", content)
+
+
+def _roofs_of(passes: Iterable[Bounded]) -> list[_Roof]:
+    """Returns the lines of the devices that most of the time is of, the longest first."""
+    groups: dict[tuple[str, str], list[Bounded]] = {}
+    for entry in passes:
+        peaks = entry.record.peaks
+        if peaks is not None:
+            groups.setdefault((peaks.device, peaks.measured), []).append(entry)
+    ordered = sorted(groups.values(), key=lambda own: -sum(entry.time_ns for entry in own))
+    return [
+        _roof_of(own, name, has_others=len(groups) > 1)
+        for own, name in zip(ordered, DASHES, strict=False)
+    ]
+
+
+def _roof_of(passes: Sequence[Bounded], line: str, has_others: bool) -> _Roof:
+    most = max(passes, key=lambda entry: entry.time_ns).record
+    peaks, threads = most.peaks or Peaks(device="", measured=""), most.case.settings.threads
+    products = products_of(peaks.products, threads)
+    pairs = (multiplied_in(entry.record.case, products) for entry in passes)
+    used = {pair[0] for pair in pairs if pair is not None}
+    with_threads = "all threads" if threads is None else pluralize(threads, "thread")
+    is_of_cores = any(peak.threads for peak in peaks.bandwidths)
+    return _Roof(
+        f"{peaks.device} " if has_others else "",
+        f"{peaks.device}{f' with {with_threads}' if is_of_cores else ''}, measured "
+        f"{peaks.measured[:10]}{f' ({line})' if line else ''}",
+        {level.name: level.rate / 1e9 for level in levels_of(peaks.bandwidths, threads)},
+        {dtype: rate / 1e9 for dtype, rate in products.items() if dtype in used},
+        DASHES[line],
+    )
 
 
 def _point(row: Hotspot) -> _Point | None:
@@ -170,8 +209,12 @@ def _point(row: Hotspot) -> _Point | None:
         row.share,
         row.headroom.bound,
         f"{row.name}\n{time_text(row.time.value)}, {100 * row.share:.1f} % of the time\n"
-        f"{y:.3g} GFLOP/s, {x:.3g} flop/B\n{row.headroom.text}{attained}",
+        f"{_rounded(y)} GFLOP/s, {_rounded(x)} flop/B\n{row.headroom.text}{attained}",
     )
+
+
+def _rounded(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,g}"
 
 
 def _circle(point: _Point, x: _Axis, y: _Axis) -> _Circle:
@@ -180,49 +223,58 @@ def _circle(point: _Point, x: _Axis, y: _Axis) -> _Circle:
     return _Circle(name, x.at(point.x), y.at(point.y), radius, COLOURS[point.bound], hover)
 
 
-def _head(found: Hotspots, peaks: Peaks, threads: int | None, drawn: float) -> Iterator[str]:
-    with_threads = "all threads" if threads is None else pluralize(threads, "thread")
-    yield (
-        f"Peaks of {peaks.device} with {with_threads}, measured {peaks.measured[:10]}. Circles: "
-        "operators, larger with their share of the time, coloured by what bounds them."
+def _head(roofs: Sequence[_Roof], drawn: float) -> Iterator[str]:
+    yield f"Peaks of {' and of '.join(roof.head for roof in roofs)}."
+    circles = (
+        "Circles: operators, larger with their share of the time, coloured by what bounds them."
     )
     left = 1 - drawn
-    if left >= 0.0005:
-        yield f"Operators with {100 * left:.1f} % of the time have no known operations or bytes."
+    lacking = f" Those with {100 * left:.1f} % of the time have no known operations or bytes."
+    yield circles + (lacking if left >= 0.0005 else "")
 
 
-Line = tuple[tuple[float, float, float, float], Text]
-"""A line from one end to another, and its label."""
+class _Line(NamedTuple):
+    ends: Box
+    """From one position to another."""
+    dash: str
+    label: Text
 
 
-def _diagonal(place: int, name: str, rate: float, top: float, x: _Axis, y: _Axis) -> Line:
-    """Returns the line of a level of memory up to the highest product's, from the edge."""
-    begin = max(x.low, y.low / rate)
-    ends = (x.at(begin), y.at(begin * rate), x.at(top / rate), y.at(top))
-    angle = math.degrees(math.atan2(ends[3] - ends[1], ends[2] - ends[0]))
-    # Above the line, further along than those of faster memories, which are near it.
-    part = min(0.6, BESIDE * (place + 0.5) / (ends[2] - ends[0]))
-    at = (ends[0] + part * (ends[2] - ends[0]), ends[1] + part * (ends[3] - ends[1]) - 5)
-    label = f"{name} {rate:.3g} GB/s"
-    return ends, (round(at[0], 1), round(at[1], 1), round(angle, 1), "start", label)
+def _diagonals(roofs: Iterable[tuple[_Roof, float]], x: _Axis, y: _Axis) -> Iterator[_Line]:
+    """Yields the lines of levels of memory up to the highest product's, from the edge."""
+    listed = [(roof, top, *level) for roof, top in roofs for level in roof.memories.items()]
+    for place, (roof, top, name, rate) in enumerate(listed):
+        begin = max(x.low, y.low / rate)
+        left, low, right, high = x.at(begin), y.at(begin * rate), x.at(top / rate), y.at(top)
+        angle = math.degrees(math.atan2(high - low, right - left))
+        # Above the line, further along than those of faster memories, which are near it.
+        part = min(0.6, BESIDE * (place + 0.5) / (right - left))
+        at = left + part * (right - left), low + part * (high - low) - 5
+        label = f"{roof.prefix}{name} {_rounded(rate)} GB/s"
+        yield _Line(
+            (left, low, right, high),
+            roof.dash,
+            (round(at[0], 1), round(at[1], 1), round(angle, 1), "start", label),
+        )
 
 
-def _roofs(
-    products: Mapping[str, float], memories: Mapping[str, float], x: _Axis, y: _Axis
-) -> Iterator[Line]:
+def _levels(roofs: Iterable[_Roof], x: _Axis, y: _Axis) -> Iterator[_Line]:
     """Yields the lines of products of matrices, from the fastest memory's on. Labels that would
     overlap are one."""
-    ordered = sorted(products.items(), key=lambda pair: -pair[1])
-    fastest, said = max(memories.values(), default=0.0), ""
-    for place, (dtype, rate) in enumerate(ordered):
+    listed = [(rate, dtype, roof) for roof in roofs for dtype, rate in roof.products.items()]
+    listed.sort(key=lambda each: -each[0])
+    said = ""
+    for place, (rate, dtype, roof) in enumerate(listed):
+        fastest = max(roof.memories.values(), default=0.0)
         begin = x.at(max(x.low, rate / fastest)) if fastest else LEFT
-        said += f"{', ' if said else ''}{dtype} {rate:.3g}"
-        following = ordered[place + 1 : place + 2]
-        is_apart = not following or y.at(following[0][1]) - y.at(rate) > LINE + 2
+        said += f"{', ' if said else ''}{roof.prefix}{dtype} {_rounded(rate)}"
+        following = listed[place + 1 : place + 2]
+        is_apart = not following or y.at(following[0][0]) - y.at(rate) > LINE + 2
         label = f"{said} GFLOP/s" if is_apart else ""
         said = "" if is_apart else said
-        yield (
+        yield _Line(
             (begin, y.at(rate), RIGHT, y.at(rate)),
+            roof.dash,
             (RIGHT - 6, y.at(rate) - 5, 0.0, "end", label),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -14,6 +14,8 @@ from opperf.model import PASSES, Case, ChainTarget, NoteCode, Record, Run, Statu
 from opperf.results.figures import CaseFigures
 from opperf.results.possible import STALLED, plausible_ns
 from opperf.results.units import WIDE, Figure
+
+Key = TypeVar("Key")
 
 
 class Basis(NamedTuple):
@@ -98,6 +100,14 @@ def basis_of(runs: Iterable[Run]) -> Basis | None:
                 return basis
     is_recording = any(run.header.program is not None and run.cases for run in listed)
     return CALLS if is_recording else None
+
+
+def totals(pairs: Iterable[tuple[Key, float]]) -> dict[Key, float]:
+    """Returns the sum of the values of each key, in the order of the keys."""
+    found: dict[Key, float] = {}
+    for key, value in pairs:
+        found[key] = found.get(key, 0.0) + value
+    return found
 
 
 def add_figures(counted: Iterable[tuple[int, Figure]]) -> Figure:

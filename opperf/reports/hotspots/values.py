@@ -9,28 +9,27 @@ from typing import Any, NamedTuple
 
 from opperf.instruments.memory import MEMORY
 from opperf.instruments.times import RECORDED
-from opperf.model import Case
 from opperf.reports.fields import (
     COUNT,
+    KILOBYTES,
+    MILLISECONDS,
     NAME,
     PERCENT,
     TEXT,
     WORD,
     Field,
-    Item,
     objects_of,
 )
 from opperf.reports.hotspots.account import Account
 from opperf.reports.hotspots.chains import Savings
-from opperf.reports.hotspots.data import Hotspot, Hotspots, Unmeasured, group
+from opperf.reports.hotspots.data import Hotspot, Hotspots, Timed, Unmeasured, group
 from opperf.reports.hotspots.headroom import headroom_fields
-from opperf.reports.hotspots.modules import Amount
 from opperf.reports.hotspots.places import Place, has_places, line_text, places_of
-from opperf.reports.hotspots.recording_fields import (
-    KILOBYTES,
-    MILLISECONDS,
+from opperf.reports.hotspots.recording_values import (
+    amount_fields,
     part_fields,
     saving_fields,
+    scaled,
 )
 from opperf.reports.hotspots.times import CALLS, MEASURED
 from opperf.results.projection import CALLED, CASE
@@ -40,33 +39,22 @@ from opperf.results.text import Shown, inputs_text
 
 def hotspot_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
     """Returns the columns of figures of a ranking."""
-    is_timed, is_measured = found.basis is not CALLS, found.basis is MEASURED
-    by_headroom = found.rank == "headroom"
+    is_timed, by_headroom = found.basis is not CALLS, found.rank == "headroom"
+    recorded = RECORDED.title if found.basis is MEASURED else None
     of_headroom = headroom_fields(by_headroom) if found.headroom else ()
+
+    def time(key: str, title: str, read: Callable[[Hotspot], Any]) -> Field[Hotspot]:
+        shown = title if is_timed else None
+        return Field(key, shown, MILLISECONDS, lambda row: read(row) if is_timed else None)
+
     return (
-        Field(
-            "time_ms",
-            found.time_title if is_timed else None,
-            MILLISECONDS,
-            lambda row: row.time if is_timed else None,
-        ),
+        time("time_ms", found.time_title, lambda row: row.time),
         Field("share", "Share", PERCENT, lambda row: row.share),
         *(field.of(lambda row: row.headroom) for field in of_headroom),
         Field("running_sum", None if by_headroom else "Sum", PERCENT, lambda row: row.running),
         Field("calls", "Calls", COUNT, lambda row: row.calls),
-        Field(
-            "median_ms",
-            "Median" if is_timed else None,
-            MILLISECONDS,
-            lambda row: row.median_ns if is_timed else None,
-        ),
-        Field(
-            "recorded_ms",
-            RECORDED.title if is_measured else None,
-            MILLISECONDS,
-            lambda row: row.recorded_ns,
-            is_optional=True,
-        ),
+        time("median_ms", "Median", lambda row: row.median_ns),
+        Field("recorded_ms", recorded, MILLISECONDS, lambda row: row.recorded_ns, is_optional=True),
         Field(
             "memory_kb", MEMORY.title, KILOBYTES, lambda row: row.memory, extra=1, is_optional=True
         ),
@@ -76,31 +64,19 @@ def hotspot_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
     )
 
 
-def _case_of(row: Hotspot) -> Case:
-    return row.timed[0].record.case
-
-
-def _shown(case: Case) -> Shown:
-    return case.label, inputs_text(case)
-
-
 def input_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
     """Returns the columns of settings and inputs of cases in a ranking."""
+
+    def settings(row: Hotspot) -> str:
+        return settings_text(row.timed[0].record.case, found.settings)
+
+    def shown(entry: Timed) -> Shown:
+        return entry.record.case.label, inputs_text(entry.record.case)
+
+    among = list(map(shown, found.timed))
     return (
-        Field(
-            "settings",
-            "Settings",
-            TEXT,
-            lambda row: settings_text(_case_of(row), found.settings),
-            is_optional=True,
-        ),
-        Field(
-            "inputs",
-            "Inputs",
-            TEXT,
-            lambda row: _shown(_case_of(row)),
-            among=[_shown(timed.record.case) for timed in found.timed],
-        ),
+        Field("settings", "Settings", TEXT, settings, is_optional=True),
+        Field("inputs", "Inputs", TEXT, lambda row: shown(row.timed[0]), among=among),
     )
 
 
@@ -108,23 +84,6 @@ def _case_fields(found: Hotspots) -> tuple[Field[Hotspot], ...]:
     id: Field[Hotspot] = Field("id", None, WORD, lambda row: row.timed[0].record.id)
     operator: Field[Hotspot] = Field("operator", None, NAME, lambda row: row.name)
     return (id, operator, *input_fields(found), *hotspot_fields(found))
-
-
-def amount_fields(
-    found: Hotspots, read: Callable[[Item], Amount]
-) -> tuple[Field[Item], Field[Item], Field[Item]]:
-    """Returns the columns of a part of the time of a ranking, and of its calls."""
-    is_timed, total = found.basis is not CALLS, found.time.value
-    return (
-        Field(
-            "time_ms",
-            found.time_title if is_timed else None,
-            MILLISECONDS,
-            lambda row: read(row).time if is_timed else None,
-        ),
-        Field("share", "Share", PERCENT, lambda row: read(row).time / total if total else 0.0),
-        Field("calls", "Calls", COUNT, lambda row: read(row).calls),
-    )
 
 
 class CalledAt(NamedTuple):
@@ -145,7 +104,7 @@ def place_fields(found: Hotspots, has_phases: bool = False) -> tuple[Field[Calle
         Field("function", None, NAME, lambda row: row.place.site.function),
         Field("program", "Compiled in", NAME, lambda row: row.place.site.program, is_optional=True),
         Field("phase", "Phase" if has_phases else None, WORD, lambda row: row.place.site.phase),
-        *amount_fields(found, lambda row: Amount(row.place.calls, row.place.time)),
+        *amount_fields(found, lambda row: row.place),
     )
 
 
@@ -168,12 +127,12 @@ NAME_OF_UNMEASURED = replace(NAME, is_whole=True)
 
 def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
     """Returns the ranking as values of JSON, with the cases of its first `most` operators."""
-    figures, cases = hotspot_fields(found), _case_fields(found)
+    figures, cases, rows = hotspot_fields(found), _case_fields(found), found.rows[:most]
     return {
         "calls": found.calls,
         "steps": found.steps or None,
         "basis": found.basis.name,
-        "time_ms": None if found.basis is CALLS else found.time.value / MILLISECONDS.file_size,
+        "time_ms": None if found.basis is CALLS else scaled(found.time.value),
         "time_half_width_ms": scaled(found.time.half_width),
         "time_kinds": [kind.value for kind in found.kinds],
         "launch_bound_share": found.launches,
@@ -187,18 +146,11 @@ def values(found: Hotspots, most: int | None = None) -> dict[str, Any]:
                 "places": objects_of(place_fields(found), _places(found, row)),
                 "cases": objects_of(cases, group(row.timed, found.time.value)),
             }
-            for row, made in zip(
-                found.rows[:most], objects_of(figures, found.rows[:most]), strict=True
-            )
+            for row, made in zip(rows, objects_of(figures, rows), strict=True)
         ],
         "not_measured": objects_of(unmeasured_fields(""), found.unmeasured),
         "excluded": found.excluded,
     }
-
-
-def scaled(time_ns: float | None) -> float | None:
-    """Returns a time in milliseconds."""
-    return None if time_ns is None else time_ns / MILLISECONDS.file_size
 
 
 def _names(found: Hotspots, one: Hotspot) -> dict[str, Any]:
@@ -212,30 +164,9 @@ def _places(found: Hotspots, one: Hotspot) -> list[CalledAt]:
 
 
 COLUMNS = (
-    "kind",
-    "operator",
-    "id",
-    "inputs",
-    "settings",
-    "calls",
-    "time_ms",
-    "time_half_width_ms",
-    "uncertain",
-    "share",
-    "running_sum",
-    "median_ms",
-    "memory_kb",
-    "cases",
-    "status",
-    "reason",
-    "recorded_ms",
-    "module",
-    "file",
-    "line",
-    "function",
-    "phase",
-    "program",
-    "may_be_stall",
+    *("kind", "operator", "id", "inputs", "settings", "calls", "time_ms", "time_half_width_ms"),
+    *("uncertain", "share", "running_sum", "median_ms", "memory_kb", "cases", "status", "reason"),
+    *("recorded_ms", "module", "file", "line", "function", "phase", "program", "may_be_stall"),
 )
 """Columns of the CSV, the keys of its rows."""
 
@@ -262,31 +193,21 @@ def rows_of(
     rows: list[dict[str, Any]] = []
     for hotspot in found.rows[:most]:
         names = _names(found, hotspot)
-        cases = [
-            {"kind": "case"} | made
-            for made in objects_of(of_cases, group(hotspot.timed, found.time.value))
-        ]
-        (made,) = objects_of(figures, [hotspot])
-        whole = {"kind": ",".join(found.by), "cases": hotspot.cases} | names | made
-        places = [
-            {"kind": "place"} | names | made
-            for made in objects_of(of_places, _places(found, hotspot))
-        ]
-        rows += [*cases, *places] if CASE in found.by else [whole, *places, *cases]
-    rows += [
-        {"kind": "not measured", "id": " ".join(made["ids"])} | made
-        for made in objects_of(unmeasured_fields(""), found.unmeasured)
-    ]
-    rows += [
-        {"kind": "part of a step", "operator": made["part"]} | made
-        for account in accounts
-        for made in objects_of(part_fields(""), account.parts)
-    ]
-    rows += [
-        {"kind": "chain"} | made
-        for own in savings
-        for made in objects_of(saving_fields(), own.rows)
-    ]
+        own = group(hotspot.timed, found.time.value)
+        cases = [{"kind": "case"} | made for made in objects_of(of_cases, own)]
+        if CASE not in found.by:
+            (made,) = objects_of(figures, [hotspot])
+            rows.append({"kind": ",".join(found.by), "cases": hotspot.cases} | names | made)
+        places = objects_of(of_places, _places(found, hotspot))
+        named = [{"kind": "place"} | names | made for made in places]
+        rows += [*cases, *named] if CASE in found.by else [*named, *cases]
+    for made in objects_of(unmeasured_fields(""), found.unmeasured):
+        rows.append({"kind": "not measured", "id": " ".join(made["ids"])} | made)
+    for account in accounts:
+        for made in objects_of(part_fields(""), account.parts):
+            rows.append({"kind": "part of a step", "operator": made["part"]} | made)
+    for saved in savings:
+        rows += [{"kind": "chain"} | made for made in objects_of(saving_fields(), saved.rows)]
     return [[_cell(row.get(name)) for name in columns_of(found, savings)] for row in rows]
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from opperf.errors import UsageError, suggest
 from opperf.reports.hotspots.account import Account
 from opperf.reports.hotspots.data import Hotspots
-from opperf.reports.hotspots.times import CALLS
+from opperf.reports.hotspots.times import CALLS, totals
 from opperf.results.projection import operator_of
 
 ALL = "all of these"
@@ -58,10 +58,13 @@ def forecasts(
             "--what-if needs times, and the file has none; measure its calls with `opperf run`"
         )
     if not accounts:
-        times: dict[tuple[str, str], float] = {}
-        for entry in found.timed:
-            key = (entry.record.case.label, operator_of(entry.record.case))
-            times[key] = times.get(key, 0.0) + entry.calls * entry.time.value
+        times = totals(
+            (
+                (entry.record.case.label, operator_of(entry.record.case)),
+                entry.calls * entry.time.value,
+            )
+            for entry in found.timed
+        )
         return [_forecast(times, None, factors, is_comparable=True)]
     return [
         _forecast(

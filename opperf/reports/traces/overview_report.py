@@ -36,14 +36,7 @@ from opperf.reports.traces.cells import (
     with_anomalies,
 )
 from opperf.traces.anomalies import anomaly_values
-from opperf.traces.overview import (
-    Idle,
-    MessageUse,
-    OperatorUse,
-    Overview,
-    Refused,
-    StepUse,
-)
+from opperf.traces.overview import Idle, MessageUse, OperatorUse, Overview, Refused, StepUse
 from opperf.traces.rank_comparison import Joined
 
 MOST_GAPS = 5

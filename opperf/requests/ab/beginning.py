@@ -37,6 +37,7 @@ from opperf.comparison.ab.session import Session
 from opperf.comparison.ab.session_file import SessionWriter, new_session
 from opperf.comparison.ab.session_plan import Fact
 from opperf.errors import UsageError
+from opperf.frameworks.mentioned import report_choice
 from opperf.metrics import counts, process_settings
 from opperf.model import DECLARED, DEFAULTS, Check, Difference, Environment, Settings
 from opperf.plurals import pluralize
@@ -51,8 +52,8 @@ from opperf.requests.ab.planning import (
     pair_plans,
     plan_arms,
 )
-from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Work
-from opperf.requests.declaring import value_of
+from opperf.requests.ab.resolving import ResolvedAb, ResolvedSession, Work
+from opperf.requests.declaring import declared, value_of
 from opperf.requests.places import write_lock
 from opperf.results.kept import profile_folder
 from opperf.results.output import check_output
@@ -63,7 +64,7 @@ from opperf.worker.client import Worker
 def starter(
     arms: Mapping[str, ArmSpec],
     framework: str,
-    request: ResolvedAb,
+    request: ResolvedSession,
     threads: int | None = None,
     reference_work: bool = False,
     memory: bool = False,
@@ -97,7 +98,7 @@ def _unprofiled(arm: ArmSpec) -> ArmSpec:
     return msgspec.structs.replace(arm, settings=settings)
 
 
-def _core_count(arms: Mapping[str, ArmSpec], request: ResolvedAb, threads: int | None) -> int:
+def _core_count(arms: Mapping[str, ArmSpec], request: ResolvedSession, threads: int | None) -> int:
     """Returns the most cores that an arm's workers need, so that the arms differ in nothing
     else."""
     common = Settings(threads=threads)
@@ -107,7 +108,7 @@ def _core_count(arms: Mapping[str, ArmSpec], request: ResolvedAb, threads: int |
     )
 
 
-def say_cores(arms: Mapping[str, ArmSpec], request: ResolvedAb, threads: Threads) -> None:
+def say_cores(arms: Mapping[str, ArmSpec], request: ResolvedSession, threads: Threads) -> None:
     """Says which cores the arms' workers are pinned to."""
     line, coarse = (
         request.pinning.describe([_core_count(arms, request, number)])
@@ -122,6 +123,7 @@ def say_cores(arms: Mapping[str, ArmSpec], request: ResolvedAb, threads: Threads
 def begin(request: ResolvedAb) -> SessionWriter | Planned:
     """Begins a session; its file, or the plan of a dry run. Raises `OpperfError` if it cannot
     start; an existing file is then unchanged."""
+    report_choice(request.choice, request.say)
     kind = kind_of(request)
     if kind == "counts":
         number = request.threads.number if "threads" in request.given else DEFAULTS["threads"]
@@ -321,22 +323,33 @@ class _Beginning:
         return writer
 
 
-def facts(request: ResolvedAb, threads: Threads, order: Order | None = None) -> dict[str, Fact]:
+ARMS_OF_VERSUS = frozenset({"among", "python"})
+"""Fields of arms that a session is begun with as texts; those of `ab` are compared as a whole."""
+
+
+def facts(
+    request: ResolvedSession, threads: Threads, order: Order | None = None
+) -> dict[str, Fact]:
     """Returns what a session is begun with, by field, and is resumed with too."""
     thresholds, settings = request.thresholds, request.selection.settings
-    found: dict[str, Fact] = {}
-    for name in (name for name, field in FIELDS.items() if field.is_fixed):
-        value = value_of(request.asked, name)
-        if name in DECLARED:
-            value = request.axes.get(name) or getattr(settings, name)
-        is_plain = isinstance(value, (bool, int, float, str, NoneType))
-        found[name] = value if is_plain else ", ".join(FIELDS[name].texts(value))
-    return found | {
+    fields = declared(type(request.asked))
+    of_plan: dict[str, Fact] = {
         "framework": request.framework,
         "order": order or request.asked.order,
         "threads": str(threads),
         "threshold": thresholds.threshold,
         "same_within": thresholds.same_within,
         **dict.fromkeys(("blocks", "until_settled"), thresholds.block_cap),
-        "gate_sample": share_text(request.asked.gate_sample),
     }
+    found: dict[str, Fact] = {}
+    for name, field in fields.items():
+        if not field.is_fixed and name not in ARMS_OF_VERSUS:
+            continue
+        value = value_of(request.asked, name)
+        if name in DECLARED:
+            value = request.axes.get(name) or getattr(settings, name)
+        is_plain = isinstance(value, (bool, int, float, str, NoneType))
+        # The texts of shares are shorter than their digits.
+        is_text = not is_plain or field.option.text is share_text
+        found[name] = ", ".join(field.texts(value)) if is_text else value
+    return found | {name: value for name, value in of_plan.items() if name in fields}

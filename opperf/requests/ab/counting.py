@@ -14,7 +14,7 @@ from opperf.instruments.callgrind.counter import CODE
 from opperf.instruments.callgrind.valgrind import installed
 from opperf.metrics import alone_instruments, check_instruments, counts
 from opperf.plurals import pluralize
-from opperf.requests.ab.resolving import FIELDS, OF_TIMES, ResolvedAb
+from opperf.requests.ab.resolving import FIELDS, OF_TIMES, ResolvedAb, ResolvedSession
 
 WITHOUT = "omit --gate to time all cases"
 
@@ -52,7 +52,7 @@ def kind_of(request: ResolvedAb) -> Literal["times", "counts", "checks"]:
     return "counts" if alone else "checks" if request.asked.check else "times"
 
 
-def check_options(request: ResolvedAb, counted: bool) -> None:
+def check_options(request: ResolvedSession, counted: bool) -> None:
     """Raises `UsageError` for options of times for counts, and of counts for times."""
     if not counted:
         if "tolerances" in request.given:

@@ -22,22 +22,24 @@ from opperf.execution.fleet.node_worker import SESSION, NodeCommand, Written
 from opperf.execution.fleet.nodes import NAME, Node, choose
 from opperf.reading import open_file
 from opperf.requests.ab import sessions
+from opperf.requests.ab.beginning import begin
 from opperf.requests.ab.keeping import (
     can_make_room,
     keep_interrupted,
     locate_report,
     make_room,
+    resume_advice,
     say_kept,
 )
 from opperf.requests.ab.planning import Planned
 from opperf.requests.ab.request import AbRequest
 from opperf.requests.ab.resolving import Watch, resolve
-from opperf.requests.ab.sessions import Ended, measured, resume_advice
+from opperf.requests.ab.sessions import Ended, measured
 from opperf.requests.declaring import Say, unsaid
-from opperf.requests.judging import Judged, judge_session
+from opperf.requests.judging import Comparisons, Judged, judge_session
 from opperf.requests.places import ClusterNodes, write_lock
 from opperf.results.lines import LineFile
-from opperf.results.output import STDOUT, check_output
+from opperf.results.output import check_output
 from opperf.results.runfile import kept_size
 from opperf.terminating import end_with_parent
 
@@ -114,7 +116,9 @@ class SessionCopy(AbstractContextManager["SessionCopy"]):
         return LineFile.create(self.path, lines, self._overwrite)
 
 
-def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
+def run(
+    request: AbRequest, say: Say, watch: Watch, command: str
+) -> Judged[Comparisons] | Planned | Ended:
     """Measures a session here, or on a node of a cluster, keeps its file, and judges it; of a dry
     run returns the plan. Raises `OpperfError`."""
     request.cluster.options(request.executor, request.given)
@@ -122,14 +126,10 @@ def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Pl
     return run(request, say, watch, command)
 
 
-def _run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Ended:
+def _run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged[Comparisons] | Ended:
     if request.dry_run:
         raise UsageError("--dry-run plans on this machine: omit --executor ray")
     request, path, resumes, given = locate_report(request)
-    if path == STDOUT:
-        raise UsageError(
-            "--report needs a file, to which each process appends its results; name one"
-        )
     request.check_weighted(request.weight, [path], may_replace=resumes)
     with SessionCopy(path, resumes, request.overwrite, "report" not in given, say) as copy:
         measuring = _Measuring(copy, request, command, say)
@@ -169,7 +169,7 @@ def measure_for_manager(file: Path, say: Say, watch: Watch) -> int:
     if resolved is None:
         return 0
     try:
-        measured(replace(resolved, node=asked.node))
+        measured(replace(resolved, node=asked.node), begin)
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

@@ -10,12 +10,7 @@ from opperf.defaults import BLOCK_CAP, CASE_TIME_S, LONGEST_VISIT_S, SHORTEST_VI
 from opperf.model import DECLARED, MAPPINGS, SESSION_AXES, Settings
 from opperf.model.declaring import integer_from, number_between
 from opperf.reports.formats import SESSION
-from opperf.requests.comparing import (
-    ComparingRequest,
-    Weight,
-    fail_on_option,
-    share_option,
-)
+from opperf.requests.comparing import ComparingRequest, Weight, fail_on_option, share_option
 from opperf.requests.declaring import Option
 from opperf.requests.operators import Changed, Framework, Ids, Inputs, NoBackward, Operators
 from opperf.requests.outputs import output_of
@@ -124,53 +119,93 @@ def read_report(text: str) -> Path:
     return path
 
 
-Compares = Annotated[
-    Literal["first", "all"],
-    Option(
-        "Compare each arm with the first, or all arms with each other. The error rate is that "
-        "of all comparisons together.",
-        spellings="--against",
-    ),
-]
-
-Rtol = Annotated[
-    float | None,
-    Option(
-        "Largest error of an element of B's outputs and gradients, as a share of A's element.  "
-        "[default: by dtype, 1e-4 of float32]",
-        low=0,
-        metavar="SHARE",
-    ),
-]
-
-Atol = Annotated[
-    float | None,
-    Option(
-        "Absolute error that such an element may have beside that.  [default: by dtype, a "
-        "share of the largest element]",
-        low=0,
-        metavar="NUMBER",
-    ),
-]
-
-Budget = Annotated[
-    float | None,
-    Option(
-        "Refuse a session that would take longer, and print options that would fit.",
-        number_between(0),
-        metavar="SECONDS",
-        section="Time and precision",
-        may_differ=True,
-        spellings="--budget",
-    ),
-]
-
-
-class AbRequest(SessionRequest, frozen=True, kw_only=True):
-    """Measures arms in turn, in a session whose verdicts say what changed."""
+class ArmsRequest(SessionRequest, frozen=True, kw_only=True):
+    """Several arms that one session measures."""
 
     section: ClassVar[str] = "Comparison"
+    word: ClassVar[str]
+    """The command."""
 
+    compares: Annotated[
+        Literal["first", "all"],
+        Option(
+            "Compare each arm with the first, or all arms with each other. The error rate is that "
+            "of all comparisons together.",
+            spellings="--against",
+        ),
+    ] = "first"
+    order: Annotated[
+        Literal["alternate", "block"] | None,
+        Option(
+            "alternate: calls of the arms take turns in random order within each process, which is "
+            "faster. block: each process has one arm, and processes take turns; what one arm "
+            "leaves in caches, threads and allocators is then never another's.  [default: block]",
+            section="Time and precision",
+        ),
+    ] = None
+    rtol: Annotated[
+        float | None,
+        Option(
+            "Largest error of an element of B's outputs and gradients, as a share of A's element.  "
+            "[default: by dtype, 1e-4 of float32]",
+            low=0,
+            metavar="SHARE",
+        ),
+    ] = None
+    atol: Annotated[
+        float | None,
+        Option(
+            "Absolute error that such an element may have beside that.  [default: by dtype, a "
+            "share of the largest element]",
+            low=0,
+            metavar="NUMBER",
+        ),
+    ] = None
+    budget_s: Annotated[
+        float | None,
+        Option(
+            "Refuse a session that would take longer, and print options that would fit.",
+            number_between(0),
+            metavar="SECONDS",
+            section="Time and precision",
+            may_differ=True,
+            spellings="--budget",
+        ),
+    ] = None
+    report: Annotated[
+        Path,
+        Option(
+            "File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from "
+            "it again.",
+            read_report,
+            section="Output",
+        ),
+    ] = Path("opperf_ab.jsonl")
+    resume: Annotated[
+        str | None,
+        Option(
+            "Resume the session in the report file, or in FILE, as @ID of `opperf runs`.",
+            metavar="[FILE]",
+            alone="",
+            section="Plan, resumption and exit code",
+            excludes={"overwrite": "the one continues a session and the other replaces it"},
+        ),
+    ] = None
+    fail_on: tuple[str, ...] | None = None
+    """Findings; a subclass declares it."""
+    dry_run: Annotated[
+        bool,
+        Option(
+            "Print the arms, the cases and the estimated time, and measure nothing.",
+            section="Plan, resumption and exit code",
+        ),
+    ] = False
+
+
+class AbRequest(ArmsRequest, frozen=True, kw_only=True):
+    """Measures arms in turn, in a session whose verdicts say what changed."""
+
+    word = "ab"
     no_keywords = (
         *("report", "resume", "dry_run", "output_files", "output_format", "a", "b", "arm"),
         *("executor", "address", "nodes"),
@@ -202,16 +237,6 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             section="Arms",
         ),
     ] = ()
-    compares: Compares = "first"
-    order: Annotated[
-        Literal["alternate", "block"] | None,
-        Option(
-            "alternate: calls of the arms take turns in random order within each process, which is "
-            "faster. block: each process has one arm, and processes take turns; what one arm "
-            "leaves in caches, threads and allocators is then never another's.  [default: block]",
-            section="Time and precision",
-        ),
-    ] = None
     locked: LockFile = None
     threads: Annotated[
         str,
@@ -269,28 +294,6 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             excludes=dict.fromkeys(("rtol", "atol"), "it is for the results"),
         ),
     ] = False
-    rtol: Rtol = None
-    atol: Atol = None
-    budget_s: Budget = None
-    report: Annotated[
-        Path,
-        Option(
-            "File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from "
-            "it again.",
-            read_report,
-            section="Output",
-        ),
-    ] = Path("opperf_ab.jsonl")
-    resume: Annotated[
-        str | None,
-        Option(
-            "Resume the session in the report file, or in FILE, as @ID of `opperf runs`.",
-            metavar="[FILE]",
-            alone="",
-            section="Plan, resumption and exit code",
-            excludes={"overwrite": "the one continues a session and the other replaces it"},
-        ),
-    ] = None
     weight: Weight = None
     fail_on: Annotated[
         tuple[str, ...] | None,
@@ -300,13 +303,6 @@ class AbRequest(SessionRequest, frozen=True, kw_only=True):
             "(what A can and B cannot) with exit code 1, ambiguous with 3; or none.",
         ),
     ] = None
-    dry_run: Annotated[
-        bool,
-        Option(
-            "Print the arms, the cases and the estimated time, and measure nothing.",
-            section="Plan, resumption and exit code",
-        ),
-    ] = False
     executor: Annotated[
         Literal["local", "ray"],
         Option(

@@ -32,7 +32,7 @@ from opperf.instruments.instructions import CALLGRIND
 from opperf.machine.pinning import Pinning
 from opperf.model import DECLARED, DIFFERENT, Settings, Tolerance
 from opperf.requests.ab.keeping import can_make_room, locate_report
-from opperf.requests.ab.request import SINGLE, AbRequest, SessionRequest
+from opperf.requests.ab.request import SINGLE, AbRequest, ArmsRequest, SessionRequest
 from opperf.requests.declaring import Say, declared
 from opperf.requests.operators import Operators
 from opperf.requests.places import install_arm, read_locked
@@ -43,7 +43,6 @@ from opperf.requests.selecting import (
     select_inputs,
     split_sources,
 )
-from opperf.results.output import STDOUT
 from opperf.shares import share_text
 from opperf.sources.base import SourceFile, open_files
 from opperf.sources.models import SuiteSource, read_suite
@@ -81,11 +80,11 @@ def progress_of(quiet: bool) -> Watch:
     return lambda total, pace, work: make_progress(sys.stderr, total, quiet, pace)
 
 
-@dataclass(frozen=True)
-class ResolvedAb:
-    """A session with its files, environments and arms."""
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSession:
+    """A session with its environments and arms."""
 
-    asked: AbRequest
+    asked: ArmsRequest
     choice: FrameworkChoice
     report: Path
     resumes: bool
@@ -109,16 +108,9 @@ class ResolvedAb:
     tolerance: Tolerance | None
     """Of differences between results; None if they are not compared."""
     seed: int
-    gate: Gate | None
-    """Of a session that counts instructions first."""
-    files: tuple[SourceFile, ...]
-    """Opened; their cases are compared in place of the registry's."""
     node: str = ""
     """Name of the node of a cluster that this is; empty without one."""
     deadline: Deadline = field(default_factory=Deadline)
-    loss: float | None = None
-    """Logarithm of the ratio that a step of a bisection looks for, zero while it is unknown, by
-    which the rehearsal may decide it; None for no such step."""
 
     @property
     def framework(self) -> str:
@@ -136,6 +128,20 @@ class ResolvedAb:
         return self.asked.overwrite or (self.is_default_report and can_make_room(self.report))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAb(ResolvedSession):
+    """A session of arms with their own settings."""
+
+    asked: AbRequest
+    gate: Gate | None
+    """Of a session that counts instructions first."""
+    files: tuple[SourceFile, ...]
+    """Opened; their cases are compared in place of the registry's."""
+    loss: float | None = None
+    """Logarithm of the ratio that a step of a bisection looks for, zero while it is unknown, by
+    which the rehearsal may decide it; None for no such step."""
+
+
 def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> ResolvedAb | None:
     """Opens files, installs environments and reads the arms. `command` is kept in the session;
     `watch` shows progress. None, also said, where `changed_since` leaves nothing to measure. Raises
@@ -149,13 +155,11 @@ def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> Resolve
     # Without a number, 0.
     until = CAP_FACTOR * request.blocks if request.until_settled == 0 else request.until_settled
     thresholds = msgspec.structs.replace(
-        limits.thresholds,
-        control_blocks=request.control_blocks,
-        block_cap=until or request.blocks,
+        limits.thresholds, control_blocks=request.control_blocks, block_cap=until or request.blocks
     )
     _check(request, report, resumes, thresholds)
     names, files = _split(operators, choice.name, given)
-    selection = select(request, msgspec.structs.replace(operators, names=names))
+    selection = select(request, msgspec.structs.replace(operators, names=names), request.check)
     check_sweeps(selection)
     arms: Mapping[str, ArmSpec] = {}
     # A session that is resumed has its own.
@@ -163,13 +167,13 @@ def resolve(request: AbRequest, say: Say, watch: Watch, command: str) -> Resolve
         arms = _arms_of(request, operators, choice.name, files, say)
     elsewhere = any(arm.python for arm in arms.values())
     return ResolvedAb(
-        request,
-        replace(choice, elsewhere=elsewhere),
-        report,
-        resumes,
-        command,
-        say,
-        watch,
+        asked=request,
+        choice=replace(choice, elsewhere=elsewhere),
+        report=report,
+        resumes=resumes,
+        command=command,
+        say=say,
+        watch=watch,
         environment=dict(os.environ),
         pinning=Pinning(request.cpus),
         given=given,
@@ -223,10 +227,6 @@ def _check(request: AbRequest, report: Path, resumes: bool, thresholds: Threshol
     if not resumes:
         # Before anything is said or started; a session that is resumed has its own.
         _check_thresholds(thresholds, request.blocks)
-    if report == STDOUT:
-        raise UsageError(
-            "--report needs a file, to which each process appends its results; name one"
-        )
     if request.no_check and DIFFERENT in (request.fail_on or ()):
         raise UsageError(f"--fail-on {DIFFERENT} needs the results, which --no-check omits")
     if not request.dry_run:
@@ -293,11 +293,7 @@ def _split(
 
 
 def _arms_of(
-    request: AbRequest,
-    operators: Operators,
-    framework: str,
-    files: Sequence[SourceFile],
-    say: Say,
+    request: AbRequest, operators: Operators, framework: str, files: Sequence[SourceFile], say: Say
 ) -> dict[str, ArmSpec]:
     named = bool(operators.names or operators.ops)
     arms = read_arms(_named_arms(request), named, request.settings.imports)
@@ -349,13 +345,13 @@ def chosen_profiler(request: SessionRequest) -> str:
     return request.settings.profiler if "profiler" in request.given else ""
 
 
-def select(request: AbRequest, operators: Operators) -> Selection:
+def select(request: ArmsRequest, operators: Operators, only_results: bool = False) -> Selection:
     """Returns the selection that the arms have in common. A device, profiler or mode that the user
     did not choose is empty, and chosen by the framework."""
     first = {name: values[0] for name, values in request.axes.items() if values}
     single = {name: getattr(request.settings, name) for name in SINGLE if name in request.given}
     # Results have no kernels.
-    profiler = {"profiler": "python"} if request.check and not chosen_profiler(request) else {}
+    profiler = {"profiler": "python"} if only_results and not chosen_profiler(request) else {}
     settings = {**dict.fromkeys(OWN_DEFAULT, ""), **single, **first, **profiler}
     return msgspec.structs.replace(
         select_inputs(operators, request.inputs),

@@ -3,13 +3,11 @@ asked for what it was begun with."""
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -36,30 +34,39 @@ from opperf.execution.executor import Executor
 from opperf.execution.progress import Pace, Progress
 from opperf.execution.run_header import utc_now
 from opperf.execution.workers import Workers, build
-from opperf.frameworks.mentioned import report_choice
-from opperf.machine.pinning import cpus_arguments
 from opperf.metrics import check_instruments
 from opperf.model import DIFFERENT, Closing, Environment
 from opperf.plurals import pluralize
 from opperf.requests.ab.beginning import begin, facts, say_cores, starter
 from opperf.requests.ab.counting import check_counting, check_options
-from opperf.requests.ab.keeping import keep_interrupted, say_kept
+from opperf.requests.ab.keeping import keep_interrupted, resume_advice, say_kept
 from opperf.requests.ab.planning import Planned, listed, name_arm_in_errors
 from opperf.requests.ab.request import AbRequest
-from opperf.requests.ab.resolving import FIELDS, ResolvedAb, Watch, Work, resolve
-from opperf.requests.declaring import Say, told, unsaid, value_of
-from opperf.requests.judging import Judged, judge_session
+from opperf.requests.ab.resolving import ResolvedSession, Watch, Work, resolve
+from opperf.requests.declaring import Say, declared, told, unsaid
+from opperf.requests.judging import Comparisons, Judged, judge_session
 from opperf.requests.keeping import check_same
-from opperf.results.kept import display, is_name, profile_folder
+from opperf.results.kept import display, profile_folder
 from opperf.results.text import duration
 
+Resolved = TypeVar("Resolved", bound=ResolvedSession)
 
-def resume(request: ResolvedAb) -> SessionWriter | Planned:
-    """Resumes a session; its file, or what is left of a dry run. Raises `RunFileError` for other
-    arms, thresholds, cases or environments."""
+Begin = Callable[[Resolved], SessionWriter | Planned]
+"""Begins a session, or plans it in a dry run."""
+
+
+def resume(request: ResolvedSession) -> SessionWriter | Planned:
+    """Resumes a session; its file, or what is left of a dry run. Raises `RunFileError` for another
+    command's, and for other arms, thresholds, cases or environments."""
     if not request.report.exists():
         raise RunFileError(f"{request.report}: there is no session to resume; run without --resume")
     session = told(read_session(request.report), request.say)
+    word = "ab" if session.plan.implementations is None else "versus"
+    if word != request.asked.word:
+        raise RunFileError(
+            f"{request.report} is a session of `opperf {word}`; resume it with opperf {word} "
+            f"--resume {display(request.report)}"
+        )
     restore_environments(session, request.say)
     is_counted, dry_run = session.plan.kind == "counts", request.asked.dry_run
     if is_counted and not dry_run:
@@ -97,7 +104,7 @@ def restore_environments(session: Session, say: Callable[[str], None]) -> None:
     session.plan = msgspec.structs.replace(session.plan, arms=arms)
 
 
-def _environments(session: Session, request: ResolvedAb) -> dict[str, Environment]:
+def _environments(session: Session, request: ResolvedSession) -> dict[str, Environment]:
     plan = session.plan
     say_cores(plan.by_name, request, session.threads)
     start = starter(plan.by_name, plan.framework, request, session.threads.number)
@@ -115,7 +122,7 @@ OF_COUNTS = frozenset({"profiler", "threshold"})
 """Facts that a session of counts may differ in: arms set the one, and the other is judged by."""
 
 
-def _check_same(session: Session, request: ResolvedAb) -> None:
+def _check_same(session: Session, request: ResolvedSession) -> None:
     plan = session.plan
     if request.arms and tuple(request.arms) != session.arms:
         raise RunFileError(
@@ -132,9 +139,10 @@ def _check_same(session: Session, request: ResolvedAb) -> None:
         len(request.pinning.usable),
     )
     skipped = OF_COUNTS if plan.kind == "counts" else frozenset()
+    fields = declared(type(request.asked))
     for name, asked in facts(request, planned.threads).items():
         if name in request.given - skipped:
-            check_same(FIELDS[name].shown, plan.asked.get(name), asked)
+            check_same(fields[name].shown, plan.asked.get(name), asked)
     if plan.tolerance is None and DIFFERENT in (request.asked.fail_on or ()):
         raise RunFileError(
             f"--fail-on {DIFFERENT}: the session was made with --no-check; omit "
@@ -150,44 +158,57 @@ class Ended(NamedTuple):
     reason: str = ""
 
 
-def run(request: AbRequest, say: Say, watch: Watch, command: str) -> Judged | Planned | Ended:
+def run(
+    request: AbRequest, say: Say, watch: Watch, command: str
+) -> Judged[Comparisons] | Planned | Ended:
     """Measures a session on this machine, keeps its file, and judges it; of a dry run returns the
     plan. Raises `OpperfError`."""
     quiet_say = unsaid if request.quiet else say
     resolved = resolve(request, quiet_say, watch, command)
     if resolved is None:
         return Ended(0)
-    with resolved.pinning:
-        writer = open_session(resolved)
+    session = complete(resolved, begin, say)
+    if not isinstance(session, Session):
+        return session
+    return judge_session(session, resolved.report, request.fail_on, resolved.limits, request.weight)
+
+
+def complete(request: Resolved, begin: Begin[Resolved], say: Say) -> Session | Planned | Ended:
+    """Measures a session on this machine to its end, and keeps its file; of a dry run returns the
+    plan. `say` is given what even a quiet session has to. Raises `OpperfError`."""
+    with request.pinning:
+        writer = open_session(request, begin)
         if isinstance(writer, Planned):
             return writer
-        session, report = writer.session, resolved.report
+        session, report, asked = writer.session, request.report, request.asked
         with writer:
             try:
-                measure_session(writer, resolved)
+                measure_session(writer, request)
             except KeyboardInterrupt:
                 keep_interrupted(report, say)
                 done = _done(session) or "the counts are in "
-                return Ended(INTERRUPTED, f"interrupted; {done}{resume_advice(request, report)}")
+                return Ended(INTERRUPTED, f"interrupted; {done}{resume_advice(asked, report)}")
             except OpperfError as error:
                 keep_interrupted(report, say)
                 what = "counts" if session.plan.kind == COUNTS else "measurements"
-                advice = resume_advice(request, report)
+                advice = resume_advice(asked, report)
                 raise type(error)(f"{error}; the {what} are in {advice}") from error
-    say_kept(report, quiet_say, say)
+    say_kept(report, request.say, say)
     if session.plan.kind != COUNTS:
         for line in filter(None, [spent(session.processes)]):
-            quiet_say(line)
-    return judge_session(session, report, request.fail_on, resolved.limits, request.weight)
+            request.say(line)
+    return session
 
 
 def measured(
-    request: ResolvedAb, begun: Callable[[Session], None] = lambda session: None
+    request: Resolved,
+    begin: Begin[Resolved],
+    begun: Callable[[Session], None] = lambda session: None,
 ) -> Session:
     """Returns a session, once it is measured to its end; `begun` is called before. Raises
     `OpperfError`."""
     with request.pinning:
-        writer = open_session(request)
+        writer = open_session(request, begin)
         assert not isinstance(writer, Planned), "no dry run"
         with writer:
             begun(writer.session)
@@ -202,24 +223,12 @@ def _done(session: Session) -> str:
     return f"{counts}{pluralize(session.n_processes, 'process')} measured, in "
 
 
-def resume_advice(request: AbRequest, report: Path, *more: str) -> str:
-    """Returns the file, and the command that resumes the session, with `more` words; what no
-    session file has is given again."""
-    name = display(report)
-    named = [name] if is_name(name) else ["--report", name]
-    words = ["opperf", "ab", "--resume", *named, *cpus_arguments(request.cpus), *more]
-    return f"{name}. Resume with: {shlex.join([*words, *repeated(request)])}"
-
-
-def open_session(request: ResolvedAb) -> SessionWriter | Planned:
+def open_session(request: Resolved, begin: Begin[Resolved]) -> SessionWriter | Planned:
     """Begins a session, or resumes one. Raises `OpperfError` if it cannot."""
-    if request.resumes:
-        return resume(request)
-    report_choice(request.choice, request.say)
-    return begin(request)
+    return resume(request) if request.resumes else begin(request)
 
 
-def measure_session(writer: SessionWriter, request: ResolvedAb) -> None:
+def measure_session(writer: SessionWriter, request: ResolvedSession) -> None:
     """Measures the rest of a session, each stage by its schedule, and closes it. Raises
     `OpperfError` if it cannot go on."""
     session, begun = writer.session, time.monotonic()
@@ -248,7 +257,7 @@ def _stages(session: Session) -> Iterator[Stage | None]:
     if left_to_count(session):
         yield None
     if plan.is_quick:
-        if not session.processes:
+        if len(session.processes) < block_size("comparison", len(plan.arms), plan.order):
             yield FIRST_LOOK
         return
     while plan.kind == "times" and timed_figures(session):
@@ -283,7 +292,7 @@ class _Visits(NamedTuple):
 class _Executors(ExitStack):
     """The executors of a session's stages, each open until another one is needed."""
 
-    def __init__(self, writer: SessionWriter, request: ResolvedAb) -> None:
+    def __init__(self, writer: SessionWriter, request: ResolvedSession) -> None:
         super().__init__()
         self._writer, self._request = writer, request
         self._running = ""
@@ -351,6 +360,8 @@ def _pace(stage: Stage, total: int, left_s: float, session: Session) -> Pace:
 
 def _stage_name(stage: Stage, session: Session) -> str:
     first, *others = session.arms
+    if session.plan.is_quick:
+        return "first look"
     if stage.phase == "control":
         return f"{first} against {first}"
     name = f"{first} against {' and '.join(others)}"
@@ -359,21 +370,3 @@ def _stage_name(stage: Stage, session: Session) -> str:
     last = stage.first_block + stage.n_blocks
     most = session.plan.thresholds.block_cap
     return f"{name}, blocks {stage.first_block + 1} to {last} of at most {most}"
-
-
-REPEATED = {
-    "output_files": "-o",
-    "output_format": "-f",
-    "fail_on": "--fail-on",
-    "weight": "--weight",
-}
-"""Fields of the report and the exit code, which no session file has, each with its option."""
-
-
-def repeated(request: AbRequest) -> Iterator[str]:
-    """Yields the words that a session is given again when it is resumed."""
-    for name, option in REPEATED.items():
-        if name in request.given:
-            value = value_of(request, name)
-            for each in value if isinstance(value, tuple) else (value,):
-                yield from (option, str(each))

@@ -31,6 +31,7 @@ from opperf.instruments.instructions import CALLGRIND
 from opperf.metrics import counts, expected_metrics
 from opperf.model import Role
 from opperf.reports.model import Report
+from opperf.requests.ab.beginning import begin
 from opperf.requests.ab.request import AbRequest, SessionRequest
 from opperf.requests.ab.resolving import (
     CAP_FACTOR,
@@ -68,7 +69,7 @@ class Sessions:
         the session stays in the file `name`."""
         begun = time.monotonic()
         request = self._request(a, b, ask, name, kind)
-        session = measured(request, _same_files)
+        session = measured(request, begin, _same_files)
         if session.pairs:
             found = _counted(session, request) if kind == "counts" else _timed(session)
         else:
@@ -246,7 +247,7 @@ def _broken(case: str, operator: str, inputs: str, reason: str) -> Change:
 def _counted(session: Session, request: ResolvedAb) -> Step:
     group_of = {case: group.id for group in session.plan.groups for case in group.cases}
     pairs = {pair.id: pair for pair in session.pairs}
-    compared = judge_counts(request.report, (), request.limits, None).comparison
+    (compared,) = judge_counts(request.report, (), request.limits, None).found.values()
     metrics = {name for pair in session.pairs for name in expected_metrics(pair.a)}
 
     def figures() -> Iterator[Figure]:

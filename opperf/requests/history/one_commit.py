@@ -109,12 +109,7 @@ class OneCommit:
     """Measures commits, one at a time."""
 
     def __init__(
-        self,
-        place: Place,
-        builder: Builder,
-        what: ResolvedRun,
-        is_shallow: bool,
-        watch: Watch,
+        self, place: Place, builder: Builder, what: ResolvedRun, is_shallow: bool, watch: Watch
     ) -> None:
         self._place, self._builder, self._what, self._watch = place, builder, what, watch
         self._is_shallow = is_shallow

@@ -10,7 +10,7 @@ from opperf.defaults import ASSUMED_SCATTER
 from opperf.errors import UsageError
 from opperf.model.declaring import number_between
 from opperf.requests.declaring import Option, Say, argument
-from opperf.requests.judging import Judged
+from opperf.requests.judging import Comparisons, Judged
 from opperf.requests.operators import names_option
 from opperf.requests.outputs import ReportedRequest
 from opperf.requests.parsers import findings_among
@@ -202,7 +202,7 @@ class CompareSuitesRequest(ReportedRequest, frozen=True, kw_only=True):
         ),
     ] = None
 
-    def run(self, say: Say) -> Judged:
+    def run(self, say: Say) -> Judged[Comparisons]:
         from opperf.comparison.report import report_of
         from opperf.comparison.suites.comparing import compare, outcome, telling_of
 

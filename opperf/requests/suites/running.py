@@ -142,10 +142,7 @@ class SuiteRunRequest(MeasuringRequest, frozen=True, kw_only=True):
             table,
         )
         selection = Selection(
-            ids=self.ids,
-            rounds=self.rounds,
-            partition=self.partition.part,
-            settings=self.settings,
+            ids=self.ids, rounds=self.rounds, partition=self.partition.part, settings=self.settings
         )
         choice = FrameworkChoice("", False, False, None)
         paths = tuple(map(Path, suite.files))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from opperf.candidates.judge import Judge
 from opperf.candidates.model import Candidate, Problem, Verdict, VerdictStatus
@@ -19,19 +19,13 @@ from opperf.machine.kept_peaks import kept
 from opperf.machine.kernel import usable_cpus
 from opperf.reports.model import Report
 from opperf.requests.declaring import Say, unsaid
+from opperf.requests.judging import Judged
 from opperf.requests.versus.request import VersusRequest
 
 FUNCTION = re.compile(r"(?P<file>.+\.py):(?P<function>\w+)")
 
 
-class JudgedCandidates(NamedTuple):
-    """The verdicts on candidates, and the exit code of their command."""
-
-    verdicts: list[Verdict]
-    report: Report
-    code: int
-    reason: str
-    """Why it is not 0, in one line."""
+JudgedCandidates = Judged[list[Verdict]]
 
 
 def judge_candidates(request: VersusRequest, say: Say) -> JudgedCandidates:
@@ -58,7 +52,7 @@ def judged(verdicts: list[Verdict], report: Report) -> JudgedCandidates:
     """Returns the verdicts with their exit code."""
     first = next((each for each in verdicts if each.status is not VerdictStatus.PASSED), None)
     reason = "" if first is None else f"{first.candidate} {first.status.value}: {first.reason}"
-    return JudgedCandidates(verdicts, report, code_of(verdicts), reason)
+    return Judged(verdicts, report, code_of(verdicts), reason)
 
 
 def judge_of(request: VersusRequest, framework: str) -> Judge:

@@ -27,7 +27,7 @@ from opperf.operations import OPERATIONS
 from opperf.plurals import pluralize
 from opperf.reading import WRITTEN_BY_HAND, read_bytes
 from opperf.requests.ab.beginning import starter
-from opperf.requests.ab.planning import along_axes
+from opperf.requests.ab.planning import Planned, along_axes
 from opperf.requests.ab.resolving import progress_of
 from opperf.requests.declaring import Say, declared, unsaid
 from opperf.requests.versus.arms import read_arms
@@ -42,21 +42,22 @@ RUNNABLE = ("torch", "numpy", "jax")
 """Frameworks whose candidates can be judged."""
 
 
-OTHER = ("making_inputs", "trials", "compares", "order", "quick", "report", "plot", "fail_on")
+OTHER = (
+    *("making_inputs", "trials", "compares", "order", "quick", "report", "resume", "plot"),
+    "fail_on",
+)
 """Fields of sessions and of other references, which do not apply."""
 
 
-class Planned(NamedTuple):
+class Plan(NamedTuple):
     """Rows of an operation with the call of each arm, the first of which is the reference."""
 
     operation: str
     framework: str
     roles: tuple[str, ...]
     """Those that a candidate gets, in their order."""
-    rows: list[dict[str, Written]]
-    """Of each row, by arm."""
-    labels: list[dict[str, str]]
-    """The operators, likewise."""
+    rows: list[dict[str, tuple[Written, str]]]
+    """Of each row, by arm, with the operator."""
     lacking: list[str]
 
     @property
@@ -69,7 +70,7 @@ class Planned(NamedTuple):
         return signature(self.roles)
 
 
-def judge_operation(request: VersusRequest, say: Say, command: str) -> JudgedCandidates | list[str]:
+def judge_operation(request: VersusRequest, say: Say, command: str) -> JudgedCandidates | Planned:
     """Judges each candidate against an operation, beside the arms of its framework; of a dry run,
     returns lines. Raises `UsageError` and `WorkerError`."""
     say = unsaid if request.quiet else say
@@ -86,7 +87,7 @@ def judge_operation(request: VersusRequest, say: Say, command: str) -> JudgedCan
     for line in plan.lacking:
         say(line)
     if request.dry_run:
-        return _lines(plan, candidates)
+        return Planned(_lines(plan, candidates))
     verdicts = []
     with TemporaryDirectory() as folder, closing(judge_of(request, framework)) as judge:
         posed = _written(Path(folder), request, plan)
@@ -125,53 +126,54 @@ def _own_arms(request: VersusRequest, say: Say) -> tuple[str, VersusRequest]:
     return framework, msgspec.structs.replace(request, among=tuple(own))
 
 
-def _planned(framework: str, resolved: ResolvedVersus) -> Planned:
+def _planned(framework: str, resolved: ResolvedVersus) -> Plan:
     """Returns the rows that the first arm has. Raises `UsageError` if it has none, for several
     operations, and for another device."""
-    session = resolved.session
     operations = {row.operation for row in resolved.rows}
     if len(operations) > 1:
         raise UsageError(f"--candidate replaces one operation; name one of {', '.join(operations)}")
-    if session.selection.settings.device.partition("(")[0] != CPU.partition("(")[0]:
+    if resolved.selection.settings.device.partition("(")[0] != CPU.partition("(")[0]:
         raise UsageError("candidates are judged on the CPU; omit --device")
     (operation,) = operations
-    first = next(iter(session.arms))
+    first = next(iter(resolved.arms))
     rows: Sequence[Row] = resolved.rows
-    found: dict[tuple[Any, ...], dict[str, tuple[Row, Case, str, dict[str, Any]]]] = {}
+    found: dict[tuple[Any, ...], dict[str, tuple[Written, str]]] = {}
     lacking: dict[str, None] = {}
-    with session.pinning, starter(session.arms, framework, session)(first) as worker:
-        combinations = list(along_axes(session.selection, session.axes))
-        if session.selection.fuzz is not None:
-            rows = random_rows({first: worker}, {first: session.arms[first]}, rows, combinations[0])
+    with resolved.pinning, starter(resolved.arms, framework, resolved)(first) as worker:
+        combinations = list(along_axes(resolved.selection, resolved.axes))
+        if resolved.selection.fuzz is not None:
+            rows = random_rows(
+                {first: worker}, {first: resolved.arms[first]}, rows, combinations[0]
+            )
         for common in combinations:
-            for name, arm in session.arms.items():
+            for name, arm in resolved.arms.items():
                 own = cases_of_arm(worker, arm, rows, common)
-                cases = {place: _called_once(case) for place, case in own.cases.items()}
+                cases = {
+                    place: msgspec.structs.replace(case, passes=PASSES[:1])
+                    for place, case in own.cases.items()
+                }
                 scripts = dict(zip(cases, worker.scripts(tuple(cases.values())), strict=True))
                 for place, row in enumerate(rows):
-                    trial = _trial(row, common, session.axes)
+                    trial = _trial(row, common, resolved.axes)
                     why = own.reasons.get(place) or _refusal(scripts[place], row, cases[place])
                     if why:
                         lacking[f"absent: {name}: {operation} ({_text(trial)}): {why}"] = None
                         continue
-                    made = (row, cases[place], scripts[place], trial)
+                    names = _names(cases[place])
+                    script = read_script(scripts[place], names)
+                    made = Written(trial, row.roles, names, script), cases[place].label
                     found.setdefault(tuple(trial.values()), {})[name] = made
     kept = [arms for arms in found.values() if first in arms]
     if not kept:
         raise UsageError(f"nothing to replace: {next(iter(lacking)).removeprefix('absent: ')}")
-    used = {role for arms in kept for row, *_ in arms.values() for role in row.roles}
-    return Planned(
+    used = {role for arms in kept for row, _ in arms.values() for role in row.roles}
+    return Plan(
         operation,
         framework,
         tuple(role for role in OPERATIONS[operation].inputs if role in used),
-        [{name: _row(*made) for name, made in arms.items()} for arms in kept],
-        [{name: case.label for name, (_, case, _, _) in arms.items()} for arms in kept],
+        kept,
         list(lacking),
     )
-
-
-def _called_once(case: Case) -> Case:
-    return msgspec.structs.replace(case, passes=PASSES[:1])
 
 
 def _trial(row: Row, common: Selection, axes: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,12 +215,7 @@ def _refusal(script: str, row: Row, case: Case) -> str:
     return f"it takes {', '.join(sorted(further))} beside the operation's inputs" * bool(further)
 
 
-def _row(row: Row, case: Case, script: str, trial: dict[str, Any]) -> Written:
-    names = _names(case)
-    return Written(trial, row.roles, names, read_script(script, names))
-
-
-def _check_arguments(candidate: Candidate, plan: Planned) -> None:
+def _check_arguments(candidate: Candidate, plan: Plan) -> None:
     """Raises `UsageError` for a function of a file that cannot be called with a row's inputs."""
     try:
         tree = ast.parse(read_bytes(candidate.file, WRITTEN_BY_HAND))
@@ -238,19 +235,15 @@ def _check_arguments(candidate: Candidate, plan: Planned) -> None:
                 )
 
 
-def _lines(plan: Planned, candidates: Sequence[Candidate]) -> list[str]:
-    return [
+def _lines(plan: Plan, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+    return (
         *(f"{each.name} is called with ({plan.signature})" for each in candidates),
         *(
-            f"{plan.operation} ({_text(_trial_of(row))}): "
-            + ", ".join(f"{arm} {label}" for arm, label in labels.items())
-            for row, labels in zip(plan.rows, plan.labels, strict=True)
+            f"{plan.operation} ({_text(row[plan.first][0].trial)}): "
+            + ", ".join(f"{arm} {label}" for arm, (_, label) in row.items())
+            for row in plan.rows
         ),
-    ]
-
-
-def _trial_of(row: Mapping[str, Written]) -> dict[str, Any]:
-    return next(iter(row.values())).trial
+    )
 
 
 class _Posed(NamedTuple):
@@ -261,10 +254,11 @@ class _Posed(NamedTuple):
     """Files by arm."""
 
 
-def _written(folder: Path, request: VersusRequest, plan: Planned) -> list[_Posed]:
+def _written(folder: Path, request: VersusRequest, plan: Plan) -> list[_Posed]:
     """Writes a problem for each call."""
     groups: dict[tuple[Any, ...], list[dict[str, Written]]] = defaultdict(list)
-    for row in plan.rows:
+    for arms in plan.rows:
+        row = {arm: written for arm, (written, _) in arms.items()}
         groups[tuple((arm, each.script.key) for arm, each in row.items())].append(row)
     made = []
     for number, rows in enumerate(groups.values()):

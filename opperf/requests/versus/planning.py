@@ -16,7 +16,7 @@ from opperf.results.text import inputs_text
 from opperf.rules.values import in_requested_dtype
 from opperf.sources.operation_cases import OperationCases
 from opperf.sources.operation_rows import Row
-from opperf.sources.registry import Plan as FoundCases
+from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import configuration_tag
 from opperf.worker.client import Worker
@@ -44,13 +44,6 @@ class Group(NamedTuple):
         return "-".join(dict.fromkeys(case.id for case in self.cases.values()))
 
 
-class Plan(NamedTuple):
-    """The groups, and what is not measured."""
-
-    groups: list[Group]
-    lacking: list[Lacking]
-
-
 def describe(row: Row, dtype: str) -> str:
     """Returns the inputs of a row by role, in a requested dtype, as text."""
 
@@ -67,8 +60,9 @@ def plan_groups(
     arms: Mapping[str, ArmSpec],
     rows: Sequence[Row],
     combinations: Sequence[Selection],
-) -> Plan:
-    """Returns the groups of rows with each combination of settings. Raises `UsageError` for a mode
+) -> tuple[dict[str, Group], list[Lacking]]:
+    """Returns the groups of rows with each combination of settings, by id, and what is not
+    measured. Raises `UsageError` for a mode
     or namespace that an arm lacks."""
     groups: dict[str, Group] = {}
     lacking: dict[Lacking, None] = {}
@@ -89,7 +83,7 @@ def plan_groups(
                 reasons |= dict.fromkeys(cases, "no other arm has it")
             for name, reason in reasons.items():
                 lacking[Lacking(row.operation, inputs, name, reason)] = None
-    return Plan(list(groups.values()), list(lacking))
+    return groups, list(lacking)
 
 
 def random_rows(
@@ -109,7 +103,7 @@ def random_rows(
         operations = dict.fromkeys(row.operation for row in own.values())
         for operation in operations:
             cases = [case for place, case in made.items() if left[place].operation == operation]
-            plan = FoundCases(cases=tuple(cases), excluded={})
+            plan = Plan(cases=tuple(cases), excluded={})
             seed = common.settings.seed
             drawn = with_random_shapes(workers[name], plan, common.fuzz, seed).cases
             found += (_reshaped(own, cases, case) for case in drawn[: common.fuzz.count])

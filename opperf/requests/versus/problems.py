@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from opperf.candidates.formats import gpu_mode, robust_kbench
-from opperf.candidates.formats.base import FRAMEWORK, Asked, Judged, Made, PosedProblem, ProblemSet
-from opperf.candidates.formats.known import read, results, scored
+from opperf.candidates.formats.base import FRAMEWORK, Asked, Judged, Made, ProblemSet
+from opperf.candidates.formats.known import COUNTED, NAMELESS, read, results, scored
 from opperf.candidates.model import Verdict
 from opperf.candidates.report import report_of
 from opperf.errors import INTERRUPTED, OutputError, UsageError, WorkerError
@@ -40,7 +39,14 @@ def judge_problems(request: VersusRequest, path: Path, say: Say) -> JudgedCandid
         posed = [each for each in found.problems if each.candidates]
         ended = ""
         try:
-            _judge_all(request, posed, done, quiet_say)
+            with closing(judge_of(request, FRAMEWORK)) as judge:
+                for at, each in enumerate(posed, 1):
+                    count = pluralize(len(each.candidates), "candidate")
+                    quiet_say(f"judging {each.problem.name} ({at} of {len(posed)}): {count}")
+                    own: list[Verdict] = []
+                    done.append(Judged(each, own))
+                    for candidate in each.candidates:
+                        own.append(judge.verdict(each.problem, candidate))
         except (KeyboardInterrupt, WorkerError) as error:
             if not any(each.verdicts for each in done):
                 raise
@@ -55,7 +61,7 @@ def judge_problems(request: VersusRequest, path: Path, say: Say) -> JudgedCandid
         return outcome
     reason = f"{ended}; {len(done)} of {pluralize(len(posed), 'problem')} judged"
     code = INTERRUPTED if ended == "interrupted" else WorkerError.exit_code
-    return outcome._replace(code=code, reason=reason)
+    return dataclasses.replace(outcome, code=code, reason=reason)
 
 
 def _read(request: VersusRequest, path: Path, folder: Path) -> ProblemSet:
@@ -67,13 +73,16 @@ def _read(request: VersusRequest, path: Path, folder: Path) -> ProblemSet:
             raise UsageError(f"--candidate {file}: there is no such file")
     found = read(Asked(path, folder, request.sets, files))
     tasks = {posed.problem.name.partition("/")[0] for posed in found.problems}
-    if files and len(tasks) > 1 and found.format in (gpu_mode.NAME, robust_kbench.NAME):
+    if files and len(tasks) > 1 and found.format in NAMELESS:
         raise UsageError(
             f"--candidate {files[0]}: {path} has {len(tasks)} problems; name the folder of the one "
             "that it solves"
         )
-    names = {name for posed in found.problems for name in _names(posed)}
-    stems = {name.rpartition("/")[2] for name in names}
+    stems = {
+        name.rpartition("/")[2]
+        for posed in found.problems
+        for name in [each.name for each in posed.candidates] + [each.name for each in posed.refused]
+    }
     for file in files:
         if file.suffix != ".json" and file.stem not in stems:
             raise UsageError(
@@ -90,23 +99,6 @@ def _read(request: VersusRequest, path: Path, folder: Path) -> ProblemSet:
     return found._replace(problems=own)
 
 
-def _names(posed: PosedProblem) -> list[str]:
-    return [*(candidate.name for candidate in posed.candidates), *posed.refused]
-
-
-def _judge_all(
-    request: VersusRequest, posed: Sequence[PosedProblem], done: list[Judged], say: Say
-) -> None:
-    with closing(judge_of(request, FRAMEWORK)) as judge:
-        for at, each in enumerate(posed, 1):
-            candidates = pluralize(len(each.candidates), "candidate")
-            say(f"judging {each.problem.name} ({at} of {len(posed)}): {candidates}")
-            verdicts: list[Verdict] = []
-            done.append(Judged(each, verdicts))
-            for candidate in each.candidates:
-                verdicts.append(judge.verdict(each.problem, candidate))
-
-
 SCORES: tuple[Field[tuple[str, float]], ...] = (
     Field("score", "Score", LABEL, lambda row: row[0]),
     Field("value", "Value", number("{:.3f}".format), lambda row: row[1]),
@@ -115,9 +107,9 @@ SCORES: tuple[Field[tuple[str, float]], ...] = (
 
 def _left_out(found: ProblemSet) -> list[tuple[str, str]]:
     refused = [
-        (f"{posed.problem.name}, {name}", why)
+        (f"{posed.problem.name}, {each.name}", each.refusal)
         for posed in found.problems
-        for name, why in posed.refused.items()
+        for each in posed.refused
     ]
     return [*refused, *found.skipped.items()]
 
@@ -125,9 +117,14 @@ def _left_out(found: ProblemSet) -> list[tuple[str, str]]:
 def _report(found: ProblemSet, done: Sequence[Judged]) -> Report:
     report = report_of([verdict for each in done for verdict in each.verdicts])
     unsolved = [Judged(posed, ()) for posed in found.problems if not posed.candidates]
-    scores = scored([*done, *unsolved])
+    scores = scored(found.format, [*done, *unsolved])
     sections = list(report.sections)
-    sections.insert(1, Section(title="Scores", table=table_of(SCORES, list(scores.items()))))
+    several = (
+        f"Of several candidates of one author for a problem, the {COUNTED[found.format]} counts."
+    )
+    prose = [several] if any(len(each.verdicts) > 1 for each in done) else []
+    table = table_of(SCORES, list(scores.items()))
+    sections.insert(1, Section(title="Scores", prose=prose, table=table))
     left_out = _left_out(found)
     if left_out:
         items = [f"{name}: {why}" for name, why in left_out]

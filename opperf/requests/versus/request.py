@@ -6,22 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from opperf.errors import UsageError
 from opperf.frameworks import PREFERENCE
-from opperf.requests.ab.request import (
-    AbRequest,
-    Atol,
-    Budget,
-    Compares,
-    Rtol,
-    SessionRequest,
-    read_report,
-    threads_option,
-)
+from opperf.requests.ab.request import ArmsRequest, read_report, threads_option
 from opperf.requests.declaring import Option, argument
 from opperf.requests.operators import names_option
 from opperf.requests.parsers import Words, findings_among, parse_labels, split_commas
-from opperf.requests.problems import path_of_problems
+from opperf.requests.problems import Sets, path_of_problems
 
 WRONG, SLOWER = "wrong", "slower"
 
@@ -42,13 +32,14 @@ def _read_interpreters(texts: Words) -> Mapping[str, str]:
     return found
 
 
-class VersusRequest(SessionRequest, frozen=True, kw_only=True):
+class VersusRequest(ArmsRequest, frozen=True, kw_only=True):
     """Measures the same operations in several implementations, on the same data."""
 
     section: ClassVar[str] = "Comparison"
 
+    word = "versus"
     no_keywords = (
-        *("report", "dry_run", "plot", "output_files", "output_format"),
+        *("report", "resume", "dry_run", "plot", "output_files", "output_format"),
         *("candidates", "reference", "making_inputs", "trials", "gradients", "sets", "results"),
     )
     omitted = ("framework", "ids", "mode", "input_function", "imports", "profiler", "verify")
@@ -127,20 +118,9 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
         ),
     ] = ()
     gradients: Annotated[
-        bool,
-        Option("Judge the gradients of candidates as well.", section="Arms"),
+        bool, Option("Judge the gradients of candidates as well.", section="Arms")
     ] = False
-    sets: Annotated[
-        dict[str, str],
-        Option(
-            "With a FOLDER of problems: another value of a constant or size, as M=64; "
-            "precision=bf16 of KernelBench's. Repeat it for several.",
-            gather=parse_labels,
-            metavar="NAME=VALUE",
-            section="Arms",
-            spellings="--set",
-        ),
-    ] = {}
+    sets: Sets = {}
     results: Annotated[
         Path | None,
         Option(
@@ -150,7 +130,6 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
             section="Output",
         ),
     ] = None
-    compares: Compares = "first"
     order: Annotated[
         Literal["alternate", "block"] | None,
         Option(
@@ -177,9 +156,6 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
             ),
         ),
     ] = False
-    rtol: Rtol = None
-    atol: Atol = None
-    budget_s: Budget = None
     report: Annotated[
         Path, Option("File of all measurements, a session.", read_report, section="Output")
     ] = Path("opperf_versus.jsonl")
@@ -209,25 +185,6 @@ class VersusRequest(SessionRequest, frozen=True, kw_only=True):
             section="Plan, resumption and exit code",
         ),
     ] = False
-
-    def session(self) -> AbRequest:
-        """Returns the request of the session that measures the arms. Raises `UsageError` for
-        findings that a first look does not have."""
-        if self.quick and SLOWER in (self.fail_on or ()):
-            raise UsageError("--quick has no verdicts for --fail-on slower; omit one of them")
-        names = (*SessionRequest.__struct_fields__, "compares", "order", "rtol", "atol")
-        shared = {name: getattr(self, name) for name in (*names, "budget_s", "report", "dry_run")}
-        return AbRequest(**{**shared, "case_time_s": self._case_time_s})
-
-    @property
-    def _case_time_s(self) -> float:
-        is_short = self.quick and "case_time_s" not in self.given
-        return QUICK_TIME_S if is_short else self.case_time_s
-
-
-QUICK_TIME_S = 0.02
-"""Seconds of a case in a process of a first look: hundreds of calls of most operators, whose median
-is then known within a few percent."""
 
 
 APPLYING = frozenset(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import msgspec
 
@@ -20,14 +19,13 @@ from opperf.frameworks.mentioned import FrameworkChoice
 from opperf.machine.pinning import Pinning
 from opperf.model import DEFAULTS, Tolerance
 from opperf.operations.names import Named
-from opperf.requests.ab.request import AbRequest
-from opperf.requests.ab.resolving import ResolvedAb, Watch, select
+from opperf.requests.ab.keeping import locate_report
+from opperf.requests.ab.resolving import ResolvedSession, Watch, select
 from opperf.requests.declaring import Say
 from opperf.requests.operators import Operators
 from opperf.requests.selecting import check_shape_options
 from opperf.requests.versus.arms import Arms, check_arms, read_arms
-from opperf.requests.versus.request import VersusRequest
-from opperf.results.output import STDOUT
+from opperf.requests.versus.request import SLOWER, VersusRequest
 from opperf.results.plots.drawing import check_image
 from opperf.sources.operation_names import find_operations
 from opperf.sources.operation_rows import Row, dtypes_of_rows, rows_of
@@ -35,13 +33,16 @@ from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes, check_combinations, dtype_options
 
+QUICK_TIME_S = 0.02
+"""Seconds of a case in a process of a first look: hundreds of calls of most operators, whose median
+is then known within a few percent."""
 
-@dataclass(frozen=True)
-class ResolvedVersus:
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedVersus(ResolvedSession):
     """A comparison of implementations, and the session that measures it."""
 
     asked: VersusRequest
-    session: ResolvedAb
     rows: tuple[Row, ...]
     absent: Mapping[str, str]
     """Arms that cannot be started, each with the reason."""
@@ -49,46 +50,82 @@ class ResolvedVersus:
     """Operations without rows, likewise."""
 
 
-class _Inputs(NamedTuple):
-    rows: tuple[Row, ...]
-    lacking: dict[str, str]
-
-
 def resolve(
     request: VersusRequest, say: Say, watch: Watch, command: str, least: int = 2
 ) -> ResolvedVersus:
-    """Reads the arms and makes the operations' inputs. Raises `UsageError` for contradictory
-    fields, for names of nothing, and for fewer arms than `least`."""
-    asked = request.session()
+    """Reads the arms and makes the operations' inputs, which a session that is resumed has. Raises
+    `UsageError` for contradictory fields, for names of nothing, and for fewer arms than
+    `least`."""
+    request, report, resumes, given = locate_report(request)
+    threads = read_threads(request.threads)
+    _check(request, resumes)
+    axes: Axes = {name: values for name, values in request.axes.items() if len(values) > 1}
+    arms = Arms({}, {})
+    rows: tuple[Row, ...] = ()
+    lacking: dict[str, str] = {}
+    if not resumes:
+        named = find_operations(request.names, request.categories)
+        arms = read_arms(request.among, request.python, say)
+        check_arms(arms.specs, arms.absent, least)
+    if not request.dry_run:
+        request.check_weighted(None, may_replace=resumes)
+    if request.quick and "case_time_s" not in given:
+        request = msgspec.structs.replace(request, case_time_s=QUICK_TIME_S)
+    selection = _on_one_device(select(request, Operators()))
+    check_sweeps(selection)
+    if not resumes:
+        # Random shapes are drawn from the smallest, the quickest to try.
+        small = {} if selection.fuzz is None else {"size": SMALL}
+        rows, lacking = _inputs(named, msgspec.structs.replace(selection, **small))
+    for operation, why in lacking.items():
+        say(f"not measured: {operation}: {why}")
+    check_combinations(axes.values())
+    limits = request.limits.limits(request.same_within)
+    dtypes = request.axes.get("dtype") or (DEFAULTS["dtype"],)
+    every = {own for dtype in dtypes for own in dtypes_of_rows(rows, dtype)}
+    is_cpu = selection.settings.device.startswith(CPU.partition("(")[0])
+    framework = next((arm.framework for arm in arms.specs.values()), "")
+    return ResolvedVersus(
+        asked=request,
+        choice=FrameworkChoice(framework, True, True, None),
+        report=report,
+        resumes=resumes,
+        command=command,
+        say=say,
+        watch=watch,
+        environment=dict(os.environ),
+        pinning=Pinning(request.cpus),
+        given=given,
+        arms={name: _with_options(arm, every, is_cpu) for name, arm in arms.specs.items()},
+        selection=selection,
+        axes=axes,
+        threads=threads,
+        thresholds=msgspec.structs.replace(
+            limits.thresholds, control_blocks=request.control_blocks, block_cap=request.blocks
+        ),
+        limits=limits,
+        tolerance=Tolerance(request.rtol, request.atol),
+        seed=request.settings.seed,
+        rows=rows,
+        absent=arms.absent,
+        lacking=lacking,
+    )
+
+
+def _check(request: VersusRequest, resumes: bool) -> None:
     check_shape_options(request.given)
-    if not request.names and not request.categories:
+    if not (resumes or request.names or request.categories):
         raise UsageError("name operations, e.g. opperf versus add matmul, or a --category of them")
-    if request.report == STDOUT:
-        raise UsageError("--report needs a file, to which each process appends its results")
     if read_threads(request.threads).coarse:
         raise UsageError(f"--threads {request.threads}: give one number, or all")
-    if request.plot is not None and not request.inputs.sweeps:
+    if request.plot is not None and not (resumes or request.inputs.sweeps):
         raise UsageError(f"--plot {request.plot} draws a sweep; add --sweep, or omit it")
-    check_image(request.plot, [], request.overwrite)
-    named = find_operations(request.names, request.categories)
-    arms = read_arms(request.among, request.python, say)
-    check_arms(arms.specs, arms.absent, least)
-    if not request.dry_run:
-        request.check_weighted(None)
-    selection = _on_one_device(select(asked, Operators()))
-    check_sweeps(selection)
-    # Random shapes are drawn from the smallest, the quickest to try.
-    small = {} if selection.fuzz is None else {"size": SMALL}
-    made = _inputs(named, msgspec.structs.replace(selection, **small))
-    for operation, why in made.lacking.items():
-        say(f"not measured: {operation}: {why}")
-    return ResolvedVersus(
-        request,
-        _session(request, asked, arms, selection, made.rows, (say, watch, command)),
-        made.rows,
-        arms.absent,
-        made.lacking,
-    )
+    check_image(request.plot, [], request.overwrite or resumes)
+    if request.quick and SLOWER in (request.fail_on or ()):
+        raise UsageError("--quick has no verdicts for --fail-on slower; omit one of them")
+    for dtype in request.axes.get("dtype", ()):
+        if dtype not in DTYPES:
+            raise unknown("dtype", dtype, DTYPES)
 
 
 def _on_one_device(selection: Selection) -> Selection:
@@ -98,7 +135,8 @@ def _on_one_device(selection: Selection) -> Selection:
     return msgspec.structs.replace(selection, settings=settings)
 
 
-def _inputs(named: Sequence[Named], selection: Selection) -> _Inputs:
+def _inputs(named: Sequence[Named], selection: Selection) -> tuple[tuple[Row, ...], dict[str, str]]:
+    """Returns the rows of operations, and why others have none."""
     rows: list[Row] = []
     lacking: dict[str, str] = {}
     for name in named:
@@ -115,52 +153,7 @@ def _inputs(named: Sequence[Named], selection: Selection) -> _Inputs:
     if not rows:
         first, why = next(iter(lacking.items()))
         raise UsageError(f"no operation has inputs, e.g. {first}: {why}")
-    return _Inputs(tuple(rows), lacking)
-
-
-def _session(
-    request: VersusRequest,
-    asked: AbRequest,
-    arms: Arms,
-    selection: Selection,
-    rows: Sequence[Row],
-    shown: tuple[Say, Watch, str],
-) -> ResolvedAb:
-    say, watch, command = shown
-    for dtype in request.axes.get("dtype", ()):
-        if dtype not in DTYPES:
-            raise unknown("dtype", dtype, DTYPES)
-    axes: Axes = {name: values for name, values in request.axes.items() if len(values) > 1}
-    check_combinations(axes.values())
-    limits = request.limits.limits(request.same_within)
-    dtypes = request.axes.get("dtype") or (DEFAULTS["dtype"],)
-    every = {own for dtype in dtypes for own in dtypes_of_rows(rows, dtype)}
-    first = next(iter(arms.specs.values()))
-    is_cpu = selection.settings.device.startswith(CPU.partition("(")[0])
-    return ResolvedAb(
-        asked,
-        FrameworkChoice(first.framework, True, True, None),
-        request.report,
-        resumes=False,
-        command=command,
-        say=say,
-        watch=watch,
-        environment=dict(os.environ),
-        pinning=Pinning(request.cpus),
-        given=request.given,
-        arms={name: _with_options(arm, every, is_cpu) for name, arm in arms.specs.items()},
-        selection=selection,
-        axes=axes,
-        threads=read_threads(request.threads),
-        thresholds=msgspec.structs.replace(
-            limits.thresholds, control_blocks=request.control_blocks, block_cap=request.blocks
-        ),
-        limits=limits,
-        tolerance=Tolerance(request.rtol, request.atol),
-        seed=request.settings.seed,
-        gate=None,
-        files=(),
-    )
+    return tuple(rows), lacking
 
 
 def _with_options(arm: ArmSpec, dtypes: set[str], is_cpu: bool) -> ArmSpec:

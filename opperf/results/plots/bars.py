@@ -11,7 +11,7 @@ from opperf.model import Metric, Record
 from opperf.results import projection
 from opperf.results.figures import CaseFigures
 from opperf.results.plots import dimensions
-from opperf.results.rates import drawn
+from opperf.results.rates import rate_of
 from opperf.results.settings import alike_text, dtypes_of
 from opperf.results.sweeps import variables_of
 from opperf.results.text import inputs_text, short_inputs
@@ -251,11 +251,11 @@ def _bars(
     found: dict[str, _Bar] = {}
     for entry in sorted(entries, key=lambda entry: series.index(entry.name)):
         value = dimensions.value_of(metric, entry.record)
-        column = drawn(metric)
+        column = rate_of(metric)
         figure = (
             CaseFigures(entry.record).figure(metric.name)
             if column is None
-            else column[0].read(entry.record)
+            else column.read(entry.record)
         )
         if value is None or figure is None:
             continue

@@ -12,7 +12,7 @@ from opperf.model import Metric, Record, Status
 from opperf.plurals import pluralize
 from opperf.results.figures import CaseFigures
 from opperf.results.projection import Observation, Source, observations
-from opperf.results.rates import DRAWN, drawn
+from opperf.results.rates import DRAWN, rate_of
 
 ELEMENTS = "elements"
 """Name of the number of elements of the largest tensor, as a size."""
@@ -87,8 +87,8 @@ def metrics_to_draw(
 ) -> list[Metric]:
     """Returns these metrics, or the `usual` ones. Raises `UsageError` for a missing one."""
     present = {metric.name: metric for metric in metrics_in(records)}
-    for name, (column, read) in DRAWN.items():
-        if any(map(read, records)):
+    for name, column in DRAWN.items():
+        if any(map(column.read, records)):
             present.setdefault(name, column.metric)
     for name in names:
         if name in present:
@@ -102,10 +102,9 @@ def metrics_to_draw(
 
 def value_of(metric: Metric, record: Record) -> Value | None:
     """Returns a record's median of a metric with its interval; None without a finite one."""
-    column = drawn(metric)
-    if column is not None:
-        rate = column[1](record)
-        return None if rate is None else (rate.value, rate.low, rate.high)
+    column = rate_of(metric)
+    if column is not None and column.rate is not None:
+        return column.rate(record)
     found = CaseFigures(record).of(metric.name)
     if found is None or not found.is_finite:
         return None

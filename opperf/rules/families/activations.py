@@ -9,10 +9,10 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import FEED_FORWARD, sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import channels_last, feature_maps, network_maps
+from opperf.rules.image_shapes import channels_last, feature_maps, network_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, square, tall
-from opperf.rules.sizes import PICTURES, Preset
+from opperf.rules.shapes import FEW, Shape, square, tall, tiny
+from opperf.rules.sizes import IMAGES, Preset
 from opperf.rules.values import tensor
 
 FAMILIES = Families()
@@ -30,9 +30,14 @@ def text(size: Preset, width: int, tokens: int = 1024) -> Shape:
     return (1, size.extent(tokens), width)
 
 
-def maps(channels: int, side: int, samples: int = PICTURES) -> ShapeOf:
+def maps(channels: int, side: int, samples: int = IMAGES) -> ShapeOf:
     """Shape of feature maps of a network, by their channels and side."""
     return lambda size: network_maps(size, channels, side, side, samples=samples)
+
+
+def atoms(width: int) -> ShapeOf:
+    """Shape of the vectors of a batch of molecules' atoms of one element, of this width."""
+    return lambda size: (size.extent(10000), width)
 
 
 Uses = tuple[tuple[str, ShapeOf], ...]
@@ -40,15 +45,15 @@ Uses = tuple[tuple[str, ShapeOf], ...]
 
 LAYERS: Uses = (
     ("a wide dense layer of a self-normalising or autoencoding network", square),
-    ("narrow dense layers of many samples, as of a table: short rows", tall),
+    ("narrow dense layers of many samples of a table: short rows", tall),
 )
 
 ACTIVATIONS: dict[str, Uses] = {
-    "celu": LAYERS,
-    "elu": (
-        ("ELU's own network on CIFAR-100, 96 maps", maps(96, 32)),
-        *LAYERS[1:],
+    "celu": (
+        ("ANI-1x, hydrogen's network, first layer: a row for each atom", atoms(160)),
+        ("ANI-1x, hydrogen's network, last hidden layer: short rows", atoms(96)),
     ),
+    "elu": (("ELU's own network on CIFAR-100, its first layers", maps(192, 32)), *LAYERS[1:]),
     "gelu": (
         ("BERT-base, inside its feed-forward blocks", feed_forward),
         (
@@ -94,17 +99,17 @@ ACTIVATIONS: dict[str, Uses] = {
     ),
     "soft_shrink": LAYERS,
 }
-"""What networks call activations with."""
+"""Arguments that networks call activations with."""
 
 PARAMETERS: dict[str, dict[str, Argument]] = {
-    "celu": {"slope": 1.0},
+    "celu": {"slope": 0.1},
     "elu": {"slope": 1.0},
     "hard_shrink": {"threshold": 0.5},
     "leaky_relu": {"slope": 0.1},
     "soft_shrink": {"threshold": 0.5},
 }
-"""The parameters of activations that have any, as networks and papers have them: Darknet's slope,
-the others as first published."""
+"""The parameters of activations that have any, as networks and papers have them: TorchANI's and
+Darknet's slopes, the others as first published."""
 
 
 @FAMILIES.operation(*ACTIVATIONS)
@@ -113,7 +118,7 @@ def activation(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     own = PARAMETERS.get(operation.name, {})
     for why, shape in ACTIVATIONS[operation.name]:
         yield {WHY: why, "x": tensor(*shape(size)), **own}
-    yield {WHY: DISPATCH, "x": tensor(*column(size)), **own}
+    yield {**FEW, "x": tensor(*tiny(size)), **own}
 
 
 @FAMILIES.operation("glu")

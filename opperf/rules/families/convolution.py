@@ -7,18 +7,13 @@ from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import (
-    Window,
-    feature_maps,
-    network_maps,
-    photographs,
-    video,
-)
+from opperf.rules.configurations import DEPTHWISE, FORM, MAPS, PAPER, POINTWISE, TAGS, WHY
+from opperf.rules.image_shapes import Window, feature_maps, network_maps, photographs, video
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -66,8 +61,8 @@ def text(size: Preset) -> Shape:
 
 @FAMILIES.operation("convolution")
 def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of networks for pictures, then of one for text and of one for video."""
-    # Half of the pictures, or a quarter, where a layer takes long.
+    """Layers of networks for images, then of one for text and of one for video."""
+    # Half of the images, or a quarter, where a layer takes long.
     halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
     third, fourth = (
         network_maps(size, 256, 14, 14, samples=4),
@@ -89,80 +84,27 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512), False),
         ("MobileNet, pointwise", Window(sixteenth, 512, kernel=1), False),
         ("DeepLab, stage 3, dilated", Window(eighth, 256, pad=DILATION, dilate=DILATION), False),
-        ("RetinaNet, the head on one level, with a bias", Window(eighth, 256, pad=1), True),
-        ("TextCNN, five words at a time, with a bias", Window(text(size), 100, kernel=5), True),
-        (
-            "C3D, the first layer, of pictures half as wide, with a bias",
-            Window(video(size), pad=1),
-            True,
-        ),
+        ("RetinaNet, the head on one level", Window(eighth, 256, pad=1), True),
+        ("TextCNN, five words at a time", Window(text(size), 100, kernel=5), True),
+        ("C3D, the first layer, of images half as wide", Window(video(size), pad=1), True),
     ):
-        yield {WHY: why, **layer(window, biased)}
-
-
-@FAMILIES.operation("deconvolution")
-def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers that enlarge: of generators of pictures and of speech, and of networks that segment
-    pictures and volumes."""
-    classes = 21
-    double = 2 * SCALE
-    for why, window, biased in (
-        (
-            "DCGAN, the generator's second layer, without a bias",
-            Window(network_maps(size, 512, 8, 8), 256, double, SCALE, pad=1),
-            False,
-        ),
-        (
-            "U-Net, the second enlargement",
-            Window(network_maps(size, 512, 28, 28, samples=2), 256, SCALE, SCALE),
-            True,
-        ),
-        (
-            "FCN, which enlarges the map of each class separately",
-            Window(
-                network_maps(size, classes, 32, 32),
-                classes,
-                double,
-                SCALE,
-                pad=1,
-                groups=classes,
-            ),
-            False,
-        ),
-        (
-            "HiFi-GAN, the first enlargement of speech, in one dimension",
-            Window(network_maps(size, 512, 32), 256, 16, 8, pad=4),
-            True,
-        ),
-        (
-            "3D U-Net, an enlargement, in three dimensions",
-            Window(network_maps(size, 256, 16, 16, 8, samples=1), 256, SCALE, SCALE),
-            True,
-        ),
-    ):
-        yield {
-            WHY: why,
-            "data": tensor(*window.shape),
-            "weight": tensor(
-                window.shape[1], window.filters // window.groups, *window.along(window.kernel)
-            ),
-            **bias_role(window, biased),
-            **sliding_roles(window),
-            **group_roles(window),
-        }
+        kinds = (POINTWISE, window.kernel == 1), (DEPTHWISE, window.groups == window.filters)
+        maps = MAPS, window.pad == 1 and window.groups < window.filters and not biased
+        tags = tuple(tag for tag, is_so in (*kinds, maps) if is_so)
+        yield {WHY: why, TAGS: tags, **layer(window, biased)}
 
 
 @FAMILIES.operation("pooling")
 def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of networks for pictures, then of one for sound and of one for video."""
+    """Layers of networks for images, then of one for sound and of one for video."""
     for why, kind, window in (
         (
-            "ResNet, behind the first layer",
+            "ResNet, after the first layer",
             "max",
             Window(network_maps(size, 64, 112, 112), kernel=3, stride=2, pad=1),
         ),
         (
-            "VGG-16, behind the second block",
+            "VGG-16, after the second block",
             "max",
             Window(network_maps(size, 128, 112, 112, multiple=2), kernel=2, stride=2),
         ),
@@ -187,7 +129,7 @@ def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             Window(network_maps(size, 128, 2000, multiple=4), kernel=4, stride=4),
         ),
         (
-            "C3D, behind the second layer, in three dimensions",
+            "C3D, after the second layer, in three dimensions",
             "max",
             Window(network_maps(size, 128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2),
         ),
@@ -219,37 +161,10 @@ def max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     }
 
 
-@FAMILIES.operation("global_pooling")
-def global_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Whole maps, each to one number."""
-    for why, kind, shape in (
-        (
-            "ResNet-50, before the classifier",
-            "avg",
-            network_maps(size, 2048, 7, 7, samples=32),
-        ),
-        ("CBAM, attention to channels", "max", feature_maps(size, 256)),
-        ("SPoC, sums as descriptors of pictures", "sum", network_maps(size, 512, 14, 14)),
-        ("M5, before the classifier, in one dimension", "avg", network_maps(size, 512, 30)),
-    ):
-        yield {WHY: why, "data": tensor(*shape), "kind": kind}
-
-
-@FAMILIES.operation("adaptive_max_pooling")
-def adaptive_max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps, pooled to one number and to the grids of pyramids."""
-    for cells, why in (
-        (1, "CBAM, attention to channels: each map to one number"),
-        (7, "a region's map in 7 x 7 cells, as Fast R-CNN pools it"),
-        (3, "a grid of 3 x 3 cells that overlap, as in spatial pyramid pooling"),
-    ):
-        yield {WHY: why, "data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
-
-
 @FAMILIES.operation("adaptive_average_pooling")
 def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Feature maps, pooled to one number and to the grids of PSPNet, whose maps are an eighth of
-    the picture's extents."""
+    the image's extents."""
     pyramid = network_maps(size, 2048, 60, 60, samples=1)
     for shape, cells, why in (
         (feature_maps(size), 1, "each map to one number, as before a classifier"),
@@ -257,7 +172,8 @@ def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
         (pyramid, 3, "PSPNet, a grid of 3 x 3 cells"),
         (pyramid, 6, "PSPNet, the finest level of its pyramid, 6 x 6 cells"),
     ):
-        yield {WHY: why, "data": tensor(*shape), "output_size": (cells, cells)}
+        tags = (MAPS,) if cells in (1, 6) else ()
+        yield {WHY: why, TAGS: tags, "data": tensor(*shape), "output_size": (cells, cells)}
 
 
 @FAMILIES.operation("im2col")
@@ -266,6 +182,7 @@ def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     window = Window(feature_maps(size), pad=1)
     yield {
         WHY: "ResNet-50, stage 1, 3 x 3: maps as columns, for a convolution by matrix product",
+        TAGS: (FORM,),
         "data": tensor(*window.shape),
         "kernel": window.along(window.kernel),
         **sliding_roles(window),
@@ -280,8 +197,70 @@ def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     kernel = window.along(window.kernel)
     yield {
         WHY: "ResNet-50, stage 1, 3 x 3: columns' gradients summed to those of the maps",
+        TAGS: (FORM,),
         "data": tensor(batch, channels * math.prod(kernel), math.prod(window.positions)),
         "output_size": tuple(extents),
         "kernel": kernel,
         **sliding_roles(window),
     }
+
+
+VARIANTS: dict[str, Variants] = {
+    "deconvolution": lambda size: [
+        {
+            **{WHY: why, TAGS: (PAPER,) if window.groups > 1 else ()},
+            "data": tensor(*window.shape),
+            "weight": tensor(
+                window.shape[1], window.filters // window.groups, *window.along(window.kernel)
+            ),
+            **bias_role(window, biased),
+            **sliding_roles(window),
+            **group_roles(window),
+        }
+        for why, window, biased in (
+            (
+                "DCGAN, the generator's second layer, without a bias",
+                Window(network_maps(size, 512, 8, 8), 256, 2 * SCALE, SCALE, pad=1),
+                False,
+            ),
+            (
+                "U-Net, the second enlargement",
+                Window(network_maps(size, 512, 28, 28, samples=2), 256, SCALE, SCALE),
+                True,
+            ),
+            (
+                "FCN, which enlarges the map of each class separately",
+                Window(network_maps(size, 21, 32, 32), 21, 2 * SCALE, SCALE, pad=1, groups=21),
+                False,
+            ),
+            (
+                "HiFi-GAN, the first enlargement of speech, in one dimension",
+                Window(network_maps(size, 512, 32), 256, 16, 8, pad=4),
+                True,
+            ),
+            (
+                "3D U-Net, an enlargement, in three dimensions",
+                Window(network_maps(size, 256, 16, 16, 8, samples=1), 256, SCALE, SCALE),
+                True,
+            ),
+        )
+    ],
+    "global_pooling": lambda size: [
+        {WHY: why, "data": tensor(*shape), "kind": kind}
+        for why, kind, shape in (
+            ("ResNet-50, before the classifier", "avg", network_maps(size, 2048, 7, 7, samples=32)),
+            ("CBAM, attention to channels", "max", feature_maps(size, 256)),
+            ("SPoC, sums as descriptors of images", "sum", network_maps(size, 512, 14, 14)),
+            ("M5, before the classifier, in one dimension", "avg", network_maps(size, 512, 30)),
+        )
+    ],
+    "adaptive_max_pooling": lambda size: [
+        {WHY: why, "data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
+        for cells, why in (
+            (1, "CBAM, attention to channels: each map to one number"),
+            (7, "a region's map in 7 x 7 cells, as Fast R-CNN pools it"),
+            (3, "a grid of 3 x 3 cells that overlap, for spatial pyramid pooling"),
+        )
+    ],
+}
+add_rows(FAMILIES.operation, VARIANTS)

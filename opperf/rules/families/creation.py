@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
+from opperf.rules.dependencies import ascending
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import between, fixed, literal, tensor
+from opperf.rules.values import SEQUENCE, between, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -37,8 +38,8 @@ def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 TRIANGLES = {
-    "tri": "the lower triangle of a large matrix, as in a mask of causal attention",
-    "tril_indices": "the lower triangle of a large matrix, as in a mask of causal attention",
+    "tri": "the lower triangle of a large matrix, for a mask of causal attention",
+    "tril_indices": "the lower triangle of a large matrix, for a mask of causal attention",
     "triu_indices": "the upper triangle of a large matrix, as each pair of points once",
 }
 """Why a triangle is made, by operation."""
@@ -92,7 +93,7 @@ def vandermonde(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {"x": tensor(*line(size)), "columns": 4, WHY: why}
 
 
-KNOTS = 64
+KNOTS, RATE = 64, 4
 
 
 @FAMILIES.operation("interpolate")
@@ -104,4 +105,11 @@ def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         "known": fixed(KNOTS, fill=places, dtype="float64"),
         "values": fixed(KNOTS),
         WHY: "many points in a short table, as a calibration or a curve of colours",
+    }
+    last = RATE * (line(size)[0] - 1)
+    yield {
+        "x": fixed(last + 1, fill=SEQUENCE),
+        "known": fixed(*line(size), fill=ascending(0, last)),
+        "values": fixed(*line(size)),
+        WHY: "a signal at four times its rate: in order, each search begins where the last ended",
     }

@@ -10,37 +10,12 @@ from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import matrix_to_diagonalise, stack_of_matrices
 from opperf.rules.families.losses import TARGET
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, column, square, tall
+from opperf.rules.shapes import FEW, square, tall, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import tensor
+from opperf.rules.values import call, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
-
-
-@FAMILIES.operation("vector_norm", "sum_of_powers")
-def vector_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A tensor as one vector, rows and columns."""
-    yield {"x": tensor(*square(size)), WHY: "a matrix as one vector, as to clip a gradient"}
-    yield {"x": tensor(*column(size)), WHY: DISPATCH}
-    yield {
-        "x": tensor(*tall(size)),
-        "order": 2.0,
-        "axis": 1,
-        "keepdims": True,
-        WHY: "each row, as to normalise embeddings",
-    }
-    yield {
-        "x": tensor(*square(size)),
-        "order": 1.0,
-        "axis": 0,
-        WHY: "absolute values of each column, as to prune a layer's units",
-    }
-    yield {
-        "x": tensor(*square(size)),
-        "order": 3.0,
-        "axis": 1,
-        WHY: "third powers of each row, as generalised mean pooling: a general power of each",
-    }
 
 
 @FAMILIES.operation("matrix_norm")
@@ -49,7 +24,7 @@ def matrix_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     decomposed = matrix_to_diagonalise(size)
     for norm, shape, why in (
         ("fro", square(size), "of all elements (Frobenius), as a penalty on a layer's weights"),
-        ("nuc", decomposed, "sum of singular values (nuclear), as of matrix completion"),
+        ("nuc", decomposed, "sum of singular values (nuclear), for matrix completion"),
         ("spectral", decomposed, "largest singular value, as spectral normalisation limits it"),
         ("columns", square(size), "largest sum of a column, as to bound an error"),
         (
@@ -64,34 +39,13 @@ def matrix_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("distance")
 def distance(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two matrices as vectors."""
-    for why, shape, order in (
-        ("two matrices of weights, as to see how far a step has moved them", square(size), 2.0),
-        ("sum of absolute differences, as of two pictures", square(size), 1.0),
-        (DISPATCH, column(size), 2.0),
+    moved = "two matrices of weights, as to see how far a step has moved them"
+    for notes, shape, order in (
+        ({WHY: moved}, square(size), 2.0),
+        ({WHY: "sum of absolute differences of two images"}, square(size), 1.0),
+        (FEW, tiny(size), 2.0),
     ):
-        yield {
-            "x": tensor(*shape),
-            "y": tensor(*shape, fill=TARGET),
-            "order": order,
-            WHY: why,
-        }
-
-
-@FAMILIES.operation("distance_of_rows")
-def distance_of_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Pairs of long vectors and of short ones."""
-    for why, shape, order in (
-        ("pairs of sentences' vectors, as a Siamese network compares them", square(size), 2.0),
-        ("many pairs of short vectors, as of faces", tall(size), 2.0),
-        ("sums of absolute differences of many pairs, as in one-shot learning", tall(size), 1.0),
-    ):
-        yield {
-            "x": tensor(*shape),
-            "y": tensor(*shape, fill=TARGET),
-            "order": order,
-            "epsilon": 1e-6,
-            WHY: why,
-        }
+        yield {"x": tensor(*shape), "y": tensor(*shape, fill=TARGET), "order": order, **notes}
 
 
 POINTS = 3
@@ -104,7 +58,7 @@ def pairwise_distances(operation: CanonicalOperation, size: Preset) -> Iterable[
     vectors, clouds = (size.extent(1024), 128), (size.samples(8), size.extent(512), POINTS)
     for why, shape, order in (
         ("a batch's vectors against centres, as k-means: by a product of matrices", vectors, 2.0),
-        ("absolute differences of vectors from centres, as of histograms", vectors, 1.0),
+        ("absolute differences of histograms from centres", vectors, 1.0),
         ("points of two clouds in space, as Chamfer distance", clouds, 2.0),
     ):
         *stack, rows, width = shape
@@ -116,12 +70,45 @@ def pairwise_distances(operation: CanonicalOperation, size: Preset) -> Iterable[
         }
 
 
-@FAMILIES.operation("distances_among")
-def distances_among(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Long vectors and points of few coordinates."""
-    for why, rows, width, order in (
-        ("all pairs of vectors of 128 elements, as for hierarchical clustering", 512, 128, 2.0),
-        ("all pairs of many atoms of a molecule", 1024, POINTS, 2.0),
-        ("absolute differences of all pairs of histograms", 512, 64, 1.0),
-    ):
-        yield {"x": tensor(size.extent(rows, least=8), width), "order": order, WHY: why}
+VARIANTS: dict[str, Variants] = {
+    "vector_norm sum_of_powers": lambda size: [
+        {"x": tensor(*square(size)), WHY: "a matrix as one vector, as to clip a gradient"},
+        {"x": tensor(*tiny(size)), **FEW},
+        {
+            "x": tensor(*tall(size)),
+            "order": 2.0,
+            "axis": 1,
+            "keepdims": True,
+            WHY: "each row, as to normalise embeddings",
+        },
+        {
+            "x": tensor(*square(size)),
+            "order": 1.0,
+            "axis": 0,
+            WHY: "absolute values of each column, as to prune a layer's units",
+        },
+        {
+            "x": tensor(*square(size)),
+            "order": 3.0,
+            "axis": 1,
+            WHY: "third powers of each row, as generalised mean pooling: a general power of each",
+        },
+    ],
+    "distance_of_rows": lambda size: {
+        why: call(x=tensor(*shape), y=tensor(*shape, fill=TARGET), order=order, epsilon=1e-6)
+        for why, shape, order in (
+            ("pairs of sentences' vectors, as a Siamese network compares them", square(size), 2.0),
+            ("many pairs of short vectors that describe faces", tall(size), 2.0),
+            ("sums of absolute differences of many pairs, for one-shot learning", tall(size), 1.0),
+        )
+    },
+    "distances_among": lambda size: [
+        {"x": tensor(size.extent(rows, least=8), width), "order": order, WHY: why}
+        for why, rows, width, order in (
+            ("all pairs of vectors of 128 elements, for hierarchical clustering", 512, 128, 2.0),
+            ("all pairs of many atoms of a molecule", 1024, POINTS, 2.0),
+            ("absolute differences of all pairs of histograms", 512, 64, 1.0),
+        )
+    ],
+}
+add_rows(FAMILIES.operation, VARIANTS)

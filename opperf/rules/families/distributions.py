@@ -13,7 +13,7 @@ from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import WHOLE_DTYPE
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, features, line, square
+from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, Shape, features, line, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -39,7 +39,7 @@ SUMS = ("cdf", "logcdf", "logsf", "sf")
 """Functions that sum or integrate."""
 DENSITIES = ("logpdf", "logpmf", "pdf", "pmf")
 OF_COUNTS = ("cdf", "logpmf", "pmf", "ppf")
-"""Functions of whole numbers; the logarithms of sums are infinite at the ends of their range."""
+"""Functions of integers; the logarithms of sums are infinite at the ends of their range."""
 OF_REAL_NUMBERS = ("logpdf", "pdf", *INVERSES, *SUMS)
 
 LOC_AND_SCALE = {"loc": between(-1.0, 1.0), "scale": POSITIVE}
@@ -61,9 +61,9 @@ class Distribution(NamedTuple):
     points: Fill
     parameters: Mapping[str, Fill]
     is_discrete: bool = False
-    """Whether points are whole numbers."""
+    """Whether points are integers."""
     whole: tuple[str, ...] = ()
-    """Parameters that are whole numbers."""
+    """Parameters that are integers."""
     constants: tuple[str, ...] = ()
     """Parameters in which the sums have no derivative."""
     has_slow_sums: bool = False
@@ -130,7 +130,7 @@ BY_OPERATION = {operation_of(name): one for name, one in DISTRIBUTIONS.items()}
 OPTIONAL = ("loc", "scale")
 """Parameters that are omitted where the standard distribution is meant."""
 
-ROW = "a matrix of samples and a row of parameters, as a naive Bayes classifier's features"
+ROW = "a matrix of numbers and a row of parameters: a distribution for each feature"
 STANDARD = "the standard distribution's quantiles of uniform draws, as to sample from it"
 EACH = "parameters of each sample, as a network that predicts distributions has them"
 
@@ -167,18 +167,22 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     one = BY_OPERATION[operation.name]
     # The density of the standard uniform distribution is one everywhere.
     is_flat = operation.name == operation_of("uniform")
-    standard = () if is_flat else (STANDARD, DISPATCH)
     for function in OF_COUNTS if one.is_discrete else OF_REAL_NUMBERS:
         shape = largest(one, function, size)
-        wanted = [(shape, (1, shape[1]), ROW), (shape, shape, EACH)]
-        if function in INVERSES and standard and any(name in OPTIONAL for name in one.parameters):
-            wanted.append((shape, shape, STANDARD))
-        for points, parameters, why in (*wanted, (column(size), column(size), DISPATCH)):
+        wanted: list[tuple[Shape, Shape, Roles, bool]] = [
+            (shape, (1, shape[1]), {WHY: ROW}, False),
+            (shape, shape, {WHY: EACH}, False),
+        ]
+        optional = any(name in OPTIONAL for name in one.parameters)
+        if function in INVERSES and optional and not is_flat:
+            wanted.append((shape, shape, {WHY: STANDARD}, True))
+        wanted.append((tiny(size), tiny(size), FEW, not is_flat))
+        for points, parameters, notes, standard in wanted:
             yield {
                 "point": points_of(one, function, points),
                 "function": function,
-                **parameters_of(one, function, parameters, why in standard),
-                WHY: why,
+                **parameters_of(one, function, parameters, standard),
+                **notes,
             }
 
 
@@ -186,6 +190,10 @@ OF_ALLELES = (2, 1, 3, 2)
 """Counts of four classes. A density of many classes vanishes in single precision."""
 TOPICS = 16
 """Coordinates of a point whose density does not overflow single precision."""
+
+
+WORDS_OF_DOCUMENT = 8
+"""Different counts of a word in a document."""
 
 
 @FAMILIES.operation("multinomial_distribution")
@@ -199,11 +207,12 @@ def multinomial(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for function in ("logpmf", "pmf"):
         why = f"a genotype's alleles, a few classes: {MOSTLY_DISPATCH}"
         yield {**few, "function": function, WHY: why}
-    (count,) = line(size)
+    count = WORDS_OF_DOCUMENT * max(1, line(size)[0] // WORDS_OF_DOCUMENT)
     yield {
-        "point": fixed(count, fill=Fill("constant", 2.0), dtype=WHOLE_DTYPE),
+        # 0, 1, 2 ... of each so many words, again and again: a known number in all.
+        "point": fixed(count, fill=Fill("sequence", 1.0, WORDS_OF_DOCUMENT), dtype=WHOLE_DTYPE),
         "function": "logpmf",
-        "n": 2 * count,
+        "n": count * (WORDS_OF_DOCUMENT - 1) // 2,
         "p": tensor(count, fill=SIMPLEX),
         WHY: "the words of one document, a class for each word of the vocabulary",
     }
@@ -233,10 +242,10 @@ def multivariate_normal(operation: CanonicalOperation, size: Preset) -> Iterable
     """Vectors of one distribution. Densities of many variables vanish in single precision."""
     (count,) = line(size)
     for function, variables, why in (
-        ("logpdf", 64, "vectors of 64 variables, as of a Gaussian classifier: a triangular system"),
-        ("logpdf", 3, "points in space, as of a Gaussian mixture: three variables"),
-        ("pdf", 3, "points in space, as of Gaussian splatting: three variables"),
-        ("pdf", 2, "points in a plane, as of a density that is drawn: two variables"),
+        ("logpdf", 64, "vectors of 64 variables, for a Gaussian classifier: a triangular system"),
+        ("logpdf", 3, "points in space for a Gaussian mixture: three variables"),
+        ("pdf", 13, "13 cepstra of each frame of sound, as a hidden Markov model's emissions"),
+        ("pdf", 2, "points in a plane, to draw a density: two variables"),
     ):
         yield {
             "point": tensor(count, variables),

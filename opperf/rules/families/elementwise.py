@@ -9,13 +9,25 @@ from typing import NamedTuple
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import BITS, DOMAINS, LOGICAL_PAIR, PAIRS, SOME_BITS, WHOLE_DTYPE, Pair
-from opperf.rules.pictures import feature_maps
+from opperf.rules.domains import (
+    BITS,
+    DOMAINS,
+    LOGICAL_PAIR,
+    PAIRS,
+    SLOW,
+    SLOWEST,
+    SOME_BITS,
+    WHOLE_DTYPE,
+    Pair,
+    fewest,
+    largest,
+)
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, square, tall
+from opperf.rules.shapes import FEW, LIST_LENGTH, Shape, column, in_cache, square, tall, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.slow import SLOW, SLOWEST, largest
 from opperf.rules.values import NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -39,7 +51,7 @@ WHOLE_ONLY = frozenset(
         *("leading_zeros", "left_shift", "ones_in_bits", "right_shift"),
     }
 )
-"""Operations of whole numbers only."""
+"""Operations of integers only."""
 
 
 def dtype_for(operation: str) -> str:
@@ -48,10 +60,14 @@ def dtype_for(operation: str) -> str:
 
 
 ROWS = (
-    "long rows: bound by memory or by arithmetic",
-    "about as many elements in many short rows",
+    "a large matrix, more than a core's own cache holds",
+    "a smaller matrix, which stays in a core's own cache",
 )
-"""Why a square and a tall matrix are measured."""
+"""Why a matrix and a part of it are measured."""
+TO_TENTHS = (f"rounded to tenths, {ROWS[0]}", f"rounded to tenths, {ROWS[1]}")
+"""The same of an operation that rounds to a number of decimals."""
+OF_SLOW = "fewer elements, as each takes long: bound by arithmetic"
+"""Why the matrix of a slow function is measured."""
 
 
 def of_one(
@@ -60,34 +76,34 @@ def of_one(
     """Shapes for operations that take the same time for every element, each with why; fewer for
     slow functions."""
     if name in SLOW | SLOWEST:
-        shapes = {largest(name, size): whys[1]}
-        shapes.setdefault(column(size), DISPATCH)
+        shapes: dict[Shape, Roles] = {largest(name, size): {WHY: OF_SLOW}}
+        shapes.setdefault(fewest(name, size), FEW)
     else:
-        shapes = {square(size): whys[0], tall(size): whys[1], column(size): DISPATCH}
-    for shape, why in shapes.items():
-        yield shape, {WHY: why}
+        large, small = square(size), in_cache(size)
+        shapes = {large: {WHY: whys[0]}, small: {WHY: whys[1]}, fewest(name, size): FEW}
+    yield from shapes.items()
 
 
 ACTIVATED: dict[str, tuple[str, str]] = {
     "relu": (
         "ReLU after a wide dense layer: one comparison for each element",
-        "ReLU after narrow dense layers for many samples, as of a table: short rows",
+        "ReLU after a wide layer for a few samples, which stay in cache",
     ),
     "sigmoid": (
         "the sigmoid of a recurrent cell's gates: an exponential for each element",
-        "the sigmoid of several labels' scores for many samples: short rows",
+        "the sigmoid of the gates of a few sequences, which stay in cache",
     ),
     "softplus": (
         "softplus in place of ReLU after a wide layer: an exponential and a logarithm",
-        "softplus of many samples' deviations, as forecasts of distributions: short rows",
+        "softplus of a few samples' deviations, as forecasts of distributions: in cache",
     ),
     "softsign": (
         "softsign in place of tanh after a wide layer: a division for each element",
-        "softsign after narrow dense layers for many samples: short rows",
+        "softsign after a wide layer for a few samples, which stay in cache",
     ),
     "tanh": (
         "tanh of a recurrent cell's candidate state, as wide as its layer",
-        "tanh of narrow layers at many points, as physics-informed networks: short rows",
+        "tanh of the candidate states of a few sequences, which stay in cache",
     ),
 }
 """Why such matrices are measured with an activation: one operator may have all of these."""
@@ -106,18 +122,15 @@ class ShapePair(NamedTuple):
 
     left: Shape
     right: Shape
-    why: str
+    notes: Roles
 
 
-ALIKE = "two matrices of one shape: nothing is broadcast"
+ALIKE: Roles = {WHY: "two matrices of one shape: nothing is broadcast"}
 
 
 def alike(size: Preset) -> tuple[ShapePair, ...]:
     """Pairs of equal shapes."""
-    return (
-        ShapePair(square(size), square(size), ALIKE),
-        ShapePair(column(size), column(size), DISPATCH),
-    )
+    return (ShapePair(square(size), square(size), ALIKE), ShapePair(tiny(size), tiny(size), FEW))
 
 
 def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
@@ -127,16 +140,20 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
     return (
         ShapePair((rows, columns), (rows, columns), ALIKE),
         ShapePair(
-            (rows, columns), (1, columns), "a matrix and a row: the row is read for each row"
+            (rows, columns), (1, columns), {WHY: "a matrix and a row: the row is read for each row"}
         ),
-        ShapePair(column(size), tall(size), "a column and a matrix: one number for each row"),
+        ShapePair(
+            column(size), tall(size), {WHY: "a column and a matrix: one number for each row"}
+        ),
         ShapePair(
             maps,
             (1, maps[1], 1, 1),
-            "a tensor of four axes and a number for each channel: one for each plane",
+            {WHY: "a tensor of four axes and a number for each channel: one for each plane"},
         ),
         ShapePair(
-            (rows, columns), (1, 1), "a matrix and a tensor of one element: one number for all"
+            (rows, columns),
+            (1, 1),
+            {WHY: "a matrix and a tensor of one element: one number for all"},
         ),
     )
 
@@ -144,12 +161,12 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
 def pairs(operation: str, shape_pairs: Iterable[ShapePair]) -> Iterable[Roles]:
     """Two tensors of each pair of shapes, inside the operation's domain."""
     fills, dtype = PAIRS.get(operation, Pair()), dtype_for(operation)
-    for left, right, why in shape_pairs:
+    for left, right, notes in shape_pairs:
         is_one_mask = fills.right == BITS and math.prod(right) == 1 < math.prod(left)
         yield {
             "x": tensor(*left, fill=fills.left, dtype=dtype),
             "y": tensor(*right, fill=SOME_BITS if is_one_mask else fills.right, dtype=dtype),
-            WHY: why,
+            **notes,
         }
 
 
@@ -162,40 +179,26 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     return pairs(operation.name, several if decided else (*several, of_one_element))
 
 
-@FAMILIES.operation("allclose", "same_elements")
-def comparison(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two equal tensors, as others may end the comparison early."""
-    for shape, why in (
-        (square(size), "two equal matrices, as a result and its reference: no early end"),
-        (tall(size), "two equal tables of many short rows, as a file and its copy"),
-    ):
-        yield {"x": fixed(*shape, fill=ONES), "y": fixed(*shape, fill=ONES), WHY: why}
-
-
-@FAMILIES.operation("sum_of_many")
-def sum_of_many(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Several tensors to sum."""
-    for shape, why in of_one(size):
-        yield {"tensors": tensors([tensor(*shape)] * LIST_LENGTH), **why}
-
-
-@FAMILIES.operation("affine_clip")
-def affine_clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A tensor, and the usual slope and offset of the hard sigmoid."""
-    for shape, why in of_one(size):
-        yield {"x": tensor(*shape), "slope": 0.2, "offset": 0.5, **why}
-
-
-@FAMILIES.operation("polynomial")
-def polynomial(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The coefficients of a polynomial of degree 4, and a tensor to evaluate it at."""
-    for shape, why in of_one(size):
-        yield {"coefficients": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), **why}
-
-
-@FAMILIES.operation("clip")
-def clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A tensor, and bounds that many elements exceed on both sides: 0 and 1, which every dtype
-    represents."""
-    for shape, why in of_one(size):
-        yield {"x": tensor(*shape), "low": 0, "high": 1, **why}
+VARIANTS: dict[str, Variants] = {
+    "allclose same_elements": lambda size: [
+        {"x": fixed(*shape, fill=ONES), "y": fixed(*shape, fill=ONES), WHY: why}
+        for shape, why in (
+            (square(size), "two equal matrices, as a result and its reference: no early end"),
+            (tall(size), "two equal tables of many short rows, as a file and its copy"),
+        )
+    ],
+    "sum_of_many": lambda size: [
+        {"tensors": tensors([tensor(*shape)] * LIST_LENGTH), **why} for shape, why in of_one(size)
+    ],
+    "affine_clip": lambda size: [
+        {"x": tensor(*shape), "slope": 0.2, "offset": 0.5, **why} for shape, why in of_one(size)
+    ],
+    "polynomial": lambda size: [
+        {"coefficients": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), **why}
+        for shape, why in of_one(size)
+    ],
+    "clip": lambda size: [
+        {"x": tensor(*shape), "low": 0, "high": 1, **why} for shape, why in of_one(size)
+    ],
+}
+add_rows(FAMILIES.operation, VARIANTS)

@@ -23,7 +23,7 @@ from opperf.rules.values import LOWER_TRIANGULAR, Arguments, between, fixed, lit
 FAMILIES = Families()
 
 PIVOT = "int32"
-"""Dtype of pivots, as of LAPACK."""
+"""Dtype of pivots, which is LAPACK's."""
 
 
 def pivots(shape: Shape, order: list[int]) -> TensorSpec:
@@ -49,15 +49,15 @@ def in_order(shape: Shape) -> TensorSpec:
 
 DEFINITE = {
     "ldl_packed": (
-        "one symmetric matrix, as of a quadratic program that an interior point method solves",
+        "one symmetric matrix of a quadratic program that an interior point method solves",
         "a stack of symmetric matrices of 64 rows, as the Hessians of many samples",
     ),
     "log_determinant": (
-        "one large covariance, as in the likelihood of a Gaussian process",
-        "a stack of covariances of 64 variables, as in the densities of a mixture",
+        "one large covariance, for the likelihood of a Gaussian process",
+        "a stack of covariances of 64 variables, for the densities of a mixture",
     ),
     "lu": (
-        "one matrix into three, as of a flow with an LU-decomposed layer",
+        "one matrix into three, for a flow with an LU-decomposed layer",
         "a stack of matrices of 64 rows, each into a permutation and two triangles",
     ),
     "lu_packed": (
@@ -89,23 +89,31 @@ def of_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("qr_packed")
 def qr_packed(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix, and one of many rows."""
+    """A square matrix, one of many rows, and a stack of small ones."""
     square = "a square matrix into reflections, as orthogonal initialisation of a layer"
     yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: square}
     yield {
         "x": tensor(*tall(size)),
         WHY: "many samples of fewer variables into reflections, as least squares does first",
     }
+    yield {
+        "x": tensor(*stack_of_matrices(size)),
+        WHY: "a stack of small matrices into reflections, as many small systems",
+    }
 
 
 @FAMILIES.operation("svd_in_columns", "singular_values")
 def singular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix, and one of many rows."""
+    """A square matrix, one of many rows, and a stack of small ones."""
     weights = "a square matrix, as a layer's weights whose spectral norm is limited"
     yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: weights}
     yield {
         "x": tensor(*tall(size)),
         WHY: "many rows and few columns, as data by its principal components",
+    }
+    yield {
+        "x": tensor(*stack_of_matrices(size)),
+        WHY: "a stack of small matrices, as the maps of many points or heads",
     }
 
 
@@ -181,12 +189,12 @@ def householder(shape: Shape) -> Arguments:
 @FAMILIES.operation("householder_product")
 def householder_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """As many reflections as there are rows, and few long ones."""
-    square = "an orthogonal matrix from as many reflections as rows, as of an orthogonal layer"
+    square = "an orthogonal matrix from as many reflections as rows: an orthogonal layer"
     yield {**householder(matrix_to_diagonalise(size)), WHY: square}
     yield {
         # The gradient takes as long as many products of all rows: a minute for those of `tall`.
         **householder((size.extent(1024, least=64), SIDES)),
-        WHY: "an orthonormal basis of a few columns, as in randomised SVD",
+        WHY: "an orthonormal basis of a few columns, for randomised SVD",
     }
 
 

@@ -1,4 +1,4 @@
-"""Scaling of pictures, and of signals and volumes."""
+"""Scaling of images, and of signals and volumes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import COLOURS
+from opperf.rules.image_shapes import COLOURS
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -58,39 +58,32 @@ def nearest(size: Preset) -> tuple[Scaling, ...]:
 
 
 def linear(size: Preset) -> tuple[Scaling, ...]:
-    """Feature maps and pictures to interpolate."""
+    """Feature maps and images to interpolate."""
     logits = (size.samples(2), 21, size.side(65, 1), size.side(65, 1))
-    pictures = (size.samples(8), COLOURS, size.side(480), size.side(640))
+    images = (size.samples(8), COLOURS, size.side(480), size.side(640))
     maps = (size.samples(2), 256, size.side(64), size.side(64))
     return (
         Scaling(
-            logits,
-            (size.side(513, 1),) * 2,
-            "DeepLabv3's class scores to the size of the picture",
+            logits, (size.side(513, 1),) * 2, "DeepLabv3's class scores to the size of the image"
         ),
-        Scaling(pictures, (size.side(224),) * 2, "camera pictures to a classifier's size"),
+        Scaling(images, (size.side(224),) * 2, "camera images to a classifier's size"),
         Scaling(maps, times(maps, 2), "maps of a U-Net's decoder, corners aligned", True),
         Scaling(maps, times(maps, 2), "maps of a segmentation's decoder, edges aligned"),
     )
 
 
 def cubic(size: Preset) -> tuple[Scaling, ...]:
-    """Position embeddings and pictures to interpolate."""
+    """Position embeddings and images to interpolate."""
     positions = (1, 768, size.side(14, 2), size.side(14, 2))
-    pictures = (size.samples(2), COLOURS, size.side(192), size.side(192))
+    images = (size.samples(2), COLOURS, size.side(192), size.side(192))
     return (
         Scaling(
             positions,
             (size.side(24, 4),) * 2,
-            "a vision transformer's position embeddings for larger pictures",
+            "a vision transformer's position embeddings for larger images",
         ),
-        Scaling(pictures, times(pictures, 2), "small pictures doubled, as a baseline in EDSR"),
-        Scaling(
-            pictures,
-            times(pictures, 2),
-            "small pictures doubled, corners aligned",
-            True,
-        ),
+        Scaling(images, times(images, 2), "small images doubled, as a baseline in EDSR"),
+        Scaling(images, times(images, 2), "small images doubled, corners aligned", True),
     )
 
 
@@ -110,11 +103,11 @@ def corners(operation: CanonicalOperation, one: Scaling) -> Roles:
 @FAMILIES.operation("upsample_cubic", "upsample_linear", "upsample_nearest")
 def upsample(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors, and their new spatial extents."""
-    for one in scalings(operation.name, size):
+    for scaling in scalings(operation.name, size):
         yield {
-            "data": tensor(*one.shape),
-            "output_size": one.output_size,
-            **corners(operation, one),
+            "data": tensor(*scaling.shape),
+            "output_size": scaling.output_size,
+            **corners(operation, scaling),
         }
 
 
@@ -123,9 +116,9 @@ def upsample(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 )
 def upsample_gradient(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Gradients at the scaled tensors, and the spatial extents of those before."""
-    for one in scalings(operation.name, size):
+    for scaling in scalings(operation.name, size):
         yield {
-            "gradient": tensor(*one.shape[:2], *one.output_size),
-            "input_size": one.shape[2:],
-            **corners(operation, one),
+            "gradient": tensor(*scaling.shape[:2], *scaling.output_size),
+            "input_size": scaling.shape[2:],
+            **corners(operation, scaling),
         }

@@ -7,17 +7,27 @@ from collections.abc import Iterable
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import scores
+from opperf.rules.bert import UNITS, WORDS, scores, tokens
 from opperf.rules.configurations import WHY
+from opperf.rules.image_shapes import CLASSES, feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, line, square, tall, vector
+from opperf.rules.shapes import LIST_LENGTH, Shape, column, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, PADDED, below, fixed, tensor, tensors, zipf
+from opperf.rules.values import BOOLEAN, PADDED, Arguments, below, fixed, tensor, tensors, zipf
+from opperf.rules.variants import Row, add_rows
 
 FAMILIES = Families()
 
 INDEX = "int64"
 """Dtype of indices: others would be cast to it first."""
+
+FEATURES = 64
+"""Width of a node's features in a small graph network."""
+
+
+def nodes(size: Preset) -> int:
+    """Nodes of a graph: Cora has 2708, PubMed 19717."""
+    return size.extent(10000)
 
 
 def mask(shape: Shape) -> TensorSpec:
@@ -45,11 +55,26 @@ def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {"condition": mask(shape), "x": tensor(*shape), "y": tensor(*shape), WHY: why}
     _, *other = scores(size)
     yield {
-        "condition": fixed(size.pictures, 1, 1, other[-1], fill=PADDED, dtype="bool"),
-        "x": tensor(size.pictures, *other),
+        "condition": fixed(size.images, 1, 1, other[-1], fill=PADDED, dtype="bool"),
+        "x": tensor(size.images, *other),
         "y": tensor(1, 1, 1, 1),
         WHY: "BERT-base's attention scores, those of padding replaced by one number",
     }
+
+
+@FAMILIES.operation("one_hot")
+def one_hot(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Classes of samples, of tokens and of pixels."""
+    for why, shape, classes in (
+        (
+            "labels of ImageNet, as a loss with smoothed labels takes them",
+            column(size)[:1],
+            CLASSES,
+        ),
+        ("the expert of each token, of eight, as a mixture of experts", tokens(size), 8),
+        ("classes of each pixel, as Dice's loss", (size.samples(2), *feature_maps(size)[2:]), 21),
+    ):
+        yield {"indices": indices(shape, classes), "depth": classes, WHY: why}
 
 
 @FAMILIES.operation("boolean_mask")
@@ -59,21 +84,11 @@ def boolean_mask(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
     yield {"mask": mask(square(size)), "data": tensor(*square(size)), WHY: why}
 
 
-@FAMILIES.operation("choose")
-def choose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Several matrices, and for each element the index of one of them."""
-    yield {
-        "indices": indices(square(size), LIST_LENGTH),
-        "choices": tensors([tensor(*square(size))] * LIST_LENGTH),
-        WHY: "each element from one of several matrices, as a function defined in pieces",
-    }
-
-
 @FAMILIES.operation("take")
 def take(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Rows of a matrix, and elements of a vector."""
     rows, (count,) = tall(size), vector(size)
-    table = "rows of a table at random, as of word vectors: short copies"
+    table = "rows of a table at random, like word vectors: short copies"
     yield {"data": tensor(*rows), "indices": indices(line(size), rows[0]), "axis": 0, WHY: table}
     text = "rows of a table by the words of a text: few of them often"
     words = fixed(*line(size), fill=zipf(rows[0]), dtype=INDEX)
@@ -88,30 +103,24 @@ def take_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Rol
     shape = square(size)
     why = "each row in an order of its own, as `argsort` returns it"
     yield {"data": tensor(*shape), "indices": indices(shape, shape[-1]), WHY: why}
-
-
-@FAMILIES.operation("put_along_last")
-def put_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix, and the indices and new values of as many elements of each row as it has."""
-    shape = square(size)
+    samples, words = size.extent(128, least=8), size.extent(WORDS)
     yield {
-        "data": tensor(*shape),
-        "indices": indices(shape, shape[-1]),
-        "values": tensor(*shape),
-        WHY: "values to each row at places of its own, as sorted results put back",
+        "data": tensor(samples, words),
+        "indices": indices((samples, 1), words),
+        WHY: "BERT-base, the score of each masked word: one element of a long row",
     }
 
 
-@FAMILIES.operation("put")
-def put(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A long vector, and the indices and new values of some of its elements."""
-    (count,) = vector(size)
-    yield {
-        "data": tensor(count),
-        "indices": indices(line(size), count),
-        "values": tensor(*line(size)),
-        WHY: "a few elements of a long vector at random, as a sparse vector made dense",
-    }
+PATCHES = 196
+"""Patches of 16 x 16 pixels in an image of 224 x 224."""
+
+ONE_INDEX = "some of each image's tokens: one index for all of a token's features"
+
+
+def top_tokens(size: Preset, data: str) -> Arguments:
+    """The tokens of images, by the name of that argument, and the indices of a quarter of them."""
+    at = indices((size.images, PATCHES // 4, 1), PATCHES)
+    return {data: tensor(size.images, PATCHES, UNITS), "indices": at}
 
 
 @FAMILIES.operation("delete")
@@ -129,18 +138,33 @@ def fill_diagonal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
     yield {"data": tensor(*square(size)), "value": 1, WHY: why}
 
 
-@FAMILIES.operation("ravel_multi_index")
-def ravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Indices, which become positions among all elements."""
-    shape = square(size)
-    every = tensors([indices(vector(size), extent) for extent in shape])
-    why = "rows and columns to positions in memory, as coordinates of a sparse matrix"
-    yield {"indices": every, "shape": shape, WHY: why}
-
-
-@FAMILIES.operation("unravel_index")
-def unravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Positions among all elements, which become indices."""
-    (count,) = vector(size)
-    why = "positions in memory to rows and columns, as of the best scores of a whole matrix"
-    yield {"flat": indices((count,), count), "shape": square(size), WHY: why}
+ROWS: dict[str, Row] = {
+    "choose": lambda size: {
+        "indices": indices(square(size), LIST_LENGTH),
+        "choices": tensors([tensor(*square(size))] * LIST_LENGTH),
+        WHY: "each element from one of several matrices, as a function defined in pieces",
+    },
+    "put_along_last": lambda size: {
+        "data": tensor(*square(size)),
+        "indices": indices(square(size), square(size)[-1]),
+        "values": tensor(*square(size)),
+        WHY: "values to each row at places of its own, as sorted results put back",
+    },
+    "put": lambda size: {
+        "data": tensor(*vector(size)),
+        "indices": indices(line(size), *vector(size)),
+        "values": tensor(*line(size)),
+        WHY: "a few elements of a long vector at random, as a sparse vector made dense",
+    },
+    "ravel_multi_index": lambda size: {
+        "indices": tensors([indices(vector(size), extent) for extent in square(size)]),
+        "shape": square(size),
+        WHY: "rows and columns to positions in memory, as coordinates of a sparse matrix",
+    },
+    "unravel_index": lambda size: {
+        "flat": indices(vector(size), *vector(size)),
+        "shape": square(size),
+        WHY: "positions in memory to rows and columns: the best scores of a whole matrix",
+    },
+}
+add_rows(FAMILIES.operation, ROWS)

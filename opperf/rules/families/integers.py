@@ -54,10 +54,6 @@ def votes(name: str, axis: str, dtype: str) -> Made:
 
     def made(size: Preset) -> Iterable[Arguments]:
         predicted = fixed(size.extent(10000), 5, fill=LABELS, dtype=dtype)
-        yield {
-            name: predicted,
-            axis: 1,
-            WHY: f"the majority of five models' classes in {dtype}",
-        }
+        yield {name: predicted, axis: 1, WHY: f"the majority of five models' classes in {dtype}"}
 
     return made

@@ -8,7 +8,7 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, column, square, tall
 from opperf.rules.sizes import Preset
@@ -47,7 +47,7 @@ def meshgrid(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     side = size.extent(1024)
     for coordinates, indexing, why in (
         ([tensor(side)] * 2, "ij", "rows and columns of a map, as the anchors of a detector"),
-        ([tensor(side)] * 2, "xy", "columns and rows of a picture, as the rays of its camera"),
+        ([tensor(side)] * 2, "xy", "columns and rows of an image, for the rays of its camera"),
         ([tensor(size.extent(96))] * 3, "ij", "points of a volume, as an occupancy network's"),
     ):
         yield {"tensors": tensors(coordinates), "indexing": indexing, WHY: why}
@@ -60,7 +60,7 @@ def unstack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     rows, _ = square(size)
     for shape, axis, why in (
         ((3, batch, 12, length, 64), 0, "queries, keys and values of one projection of tokens"),
-        ((batch, length, 64), 1, "time steps one by one, as for a recurrent cell in a loop"),
+        ((batch, length, 64), 1, "time steps one by one, for a recurrent cell in a loop"),
         ((rows * 4, 4), -1, "the four coordinates of boxes, as to find their areas"),
     ):
         yield {"x": tensor(*shape), "axis": axis, WHY: why}
@@ -74,7 +74,7 @@ def pad_sequences(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
     yield {
         "tensors": tensors(tensor(length, 80) for length in lengths),
         "value": 0.0,
-        WHY: "spectrograms of 80 mel bands to one batch, as for speech recognition",
+        WHY: "spectrograms of 80 mel bands to one batch, for speech recognition",
     }
     yield {
         "tensors": tensors(fixed(length, fill=below(WORDS), dtype="int64") for length in lengths),
@@ -87,7 +87,7 @@ def pad_sequences(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
 def combinations(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Vectors, for each pair and each triple of their elements."""
     for count, length, repeated, why in (
-        (size.extent(1024, least=8), 2, False, "each pair of elements once, as of a metric loss"),
+        (size.extent(1024, least=8), 2, False, "each pair of elements once, for a metric loss"),
         (size.extent(1024, least=8), 2, True, "each pair and each element with itself"),
         (size.extent(96, least=8), 3, False, "each triple once, as anchors with two samples each"),
     ):

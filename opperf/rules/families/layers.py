@@ -1,26 +1,34 @@
-"""Dense layers, dropout, embeddings, sequences and losses."""
+"""Attention, dense layers, dropout, embeddings, sequences and losses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, sentences, tokens
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import images
+from opperf.rules.bert import (
+    FEED_FORWARD,
+    HEADS,
+    UNITS,
+    WIDTH,
+    WORDS,
+    few_sentences,
+    sentences,
+    tokens,
+)
+from opperf.rules.configurations import TAGS, TOKENS, WHY
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, cube, shapes, slim, square, tall
+from opperf.rules.shapes import FEW, Shape, cube, shapes, slim, square, tall, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import below, fixed, tensor, zipf
+from opperf.rules.values import PADDED, below, fixed, tensor, zipf
+from opperf.rules.variants import Row, add_rows
 
 FAMILIES = Families()
 
-HIDDEN = 64
-"""Units of the layer behind an image's rows."""
 INDEX = "int32"
-"""Dtype of indices: float16 has no whole numbers beyond 2048."""
+"""Dtype of indices: float16 has no integers beyond 2048."""
 
 
 def layer(shape: Shape, hidden: int) -> Roles:
@@ -30,20 +38,15 @@ def layer(shape: Shape, hidden: int) -> Roles:
 
 @FAMILIES.operation("dense")
 def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Images row by row, as a linear classifier takes them, and the layers of BERT-base, token by
-    token: a projection, and the two of a feed-forward block, which of more sentences take a second
-    a call."""
+    """A classifier of images, and the layers of BERT-base, token by token: a projection, and the
+    two of a feed-forward block, which of more sentences take a second a call."""
+    yield {WHY: "ResNet-50, its classifier of a batch", **layer((size.batch, 2048), 1000)}
     for why, shape, hidden in (
-        ("rows of pictures to a few units: far more rows than columns", images(size), HIDDEN),
         ("BERT-base, a projection of each token, as to queries", few_sentences(size), UNITS),
         ("BERT-base, feed-forward block, widening", few_sentences(size), FEED_FORWARD),
-        (
-            "BERT-base, feed-forward block, narrowing",
-            few_sentences(size, FEED_FORWARD),
-            UNITS,
-        ),
+        ("BERT-base, feed-forward block, narrowing", few_sentences(size, FEED_FORWARD), UNITS),
     ):
-        yield {WHY: why, **layer(shape, hidden)}
+        yield {WHY: why, TAGS: (TOKENS,), **layer(shape, hidden)}
 
 
 OUTPUT_RATE, ATTENTION_RATE = 0.5, 0.1
@@ -53,12 +56,13 @@ OUTPUT_RATE, ATTENTION_RATE = 0.5, 0.1
 @FAMILIES.operation("dropout")
 def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Activations of transformers and classifiers, and masks that all steps of a sequence share."""
-    for why, shape, rate in (
-        ("half of a dense layer's outputs, as in classifiers", square(size), OUTPUT_RATE),
-        (DISPATCH, column(size), OUTPUT_RATE),
-        ("BERT-base, a tenth of the vectors of tokens", sentences(size), ATTENTION_RATE),
+    tenth = "BERT-base, a tenth of the vectors of tokens"
+    for notes, shape, rate in (
+        ({WHY: "half of a dense layer's outputs, for classifiers"}, square(size), OUTPUT_RATE),
+        (FEW, tiny(size), OUTPUT_RATE),
+        ({WHY: tenth}, sentences(size), ATTENTION_RATE),
     ):
-        yield {WHY: why, "data": tensor(*shape), "rate": rate}
+        yield {**notes, "data": tensor(*shape), "rate": rate}
     # Three layers of the language model have one mask for all of their steps, the first axis.
     steps, width = size.extent(70, least=4), 1150
     yield {
@@ -66,16 +70,6 @@ def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         "data": tensor(steps, size.batch, width),
         "rate": 0.25,
         "axes": (0,),
-    }
-
-
-@FAMILIES.operation("dropout_inference")
-def dropout_inference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """BERT-base that predicts, where dropout changes nothing."""
-    yield {
-        WHY: "BERT-base predicting, vectors of tokens, none of which is dropped",
-        "data": tensor(*sentences(size)),
-        "rate": ATTENTION_RATE,
     }
 
 
@@ -87,7 +81,7 @@ def embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("GPT-2, byte pairs of a long text", 50_257, UNITS, (1, size.extent(1024))),
         ("AWD-LSTM on WikiText-2, words", 33_278, 400, (size.extent(70, least=4), size.batch)),
         # Rows far apart in a table that no cache holds: 26 features of each sample.
-        ("DLRM on Criteo, rows of a table of a million", 1_000_000, 16, (size.extent(2048), 26)),
+        ("DLRM on Criteo, rows of a table at random", 1_000_000, 16, (size.extent(2048), 26)),
     ):
         count = size.extent(words)
         yield {
@@ -166,20 +160,84 @@ def smooth_l1(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {WHY: why, "x": tensor(*shape), "sigma": 1.0}
 
 
-@FAMILIES.operation("ctc_loss")
-def ctc_loss(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Speech: at most a fifth as many characters as steps, so that every label fits with the blanks
-    between repeated characters."""
-    symbols = 29
-    steps = size.extent(200, least=20)
-    yield {
-        WHY: "speech: 28 letters and the blank at each step, as Deep Speech",
-        "data": tensor(steps, size.batch, symbols),
-        "label": fixed(size.batch, steps // 5, fill=below(symbols, start=1)),
-    }
-
-
 @FAMILIES.operation("softmax_cross_entropy")
 def softmax_cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A batch of scores against the right classes."""
     return scores_and_labels(size)
+
+
+ROWS: dict[str, Row] = {
+    "dropout_inference": lambda size: {
+        WHY: "BERT-base predicting, vectors of tokens, none of which is dropped",
+        "data": tensor(*sentences(size)),
+        "rate": ATTENTION_RATE,
+    },
+    # Speech: at most a fifth as many characters as steps, so that every label fits with the blanks
+    # between repeated characters.
+    "ctc_loss": lambda size: {
+        WHY: "speech: 28 letters and the blank at each step, as Deep Speech",
+        "data": tensor(size.extent(200, least=20), size.batch, 29),
+        "label": fixed(size.batch, size.extent(200, least=20) // 5, fill=below(29, start=1)),
+    },
+}
+add_rows(FAMILIES.operation, ROWS)
+
+
+class Heads(NamedTuple):
+    """Extents of attention, head by head."""
+
+    why: str
+    batch: int
+    heads: int
+    queries: int
+    keys: int
+    width: int
+    shared: int = 1
+    """Heads of queries to each of keys and values."""
+    causal: bool = False
+
+    @property
+    def roles(self) -> Roles:
+        """Queries, keys and values."""
+        keys = (self.batch, self.heads // self.shared, self.keys, self.width)
+        return {
+            WHY: self.why,
+            "query": tensor(self.batch, self.heads, self.queries, self.width),
+            "key": tensor(*keys),
+            "value": tensor(*keys),
+            **({"causal": True} if self.causal else {}),
+        }
+
+
+@FAMILIES.operation("attention")
+def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of transformers: of encoders, of decoders that read and that generate, of images,
+    and with masks of both kinds."""
+    batch, length = tokens(size)
+    long, cached = size.extent(1024, least=32), size.extent(2048, least=64)
+    for made in (
+        Heads("BERT-base, sentences of 128 tokens", batch, HEADS, length, length, WIDTH),
+        Heads("GPT-2, one text of 1024 tokens, causal", 1, HEADS, long, long, WIDTH, causal=True),
+        Heads(
+            "Llama 3 8B reading 256 tokens, causal, four heads of queries to one of keys",
+            1,
+            32,
+            size.extent(256, least=16),
+            size.extent(256, least=16),
+            128,
+            shared=4,
+            causal=True,
+        ),
+        Heads(
+            "Llama 3 8B generating: one query against 2048 tokens", 1, 32, 1, cached, 128, shared=4
+        ),
+        Heads("Llama 2 7B generating: one query against 2048 tokens", 1, 32, 1, cached, 128),
+        Heads("Stable Diffusion, an image to 77 tokens", 1, 8, size.extent(4096, least=64), 77, 40),
+    ):
+        yield made.roles
+    few = max(1, batch // 4)
+    masked = Heads("BERT-base, padding masked", few, HEADS, length, length, WIDTH)
+    mask = fixed(few, 1, 1, length, fill=PADDED, dtype="bool")
+    yield {**masked.roles, "mask": mask}
+    biased = Heads("T5-base, a bias for each distance of words", few, HEADS, length, length, WIDTH)
+    yield {**biased.roles, "mask": fixed(1, HEADS, length, length), "scale": 1.0}

@@ -11,7 +11,15 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import INVERTIBLE, LOWER_TRIANGULAR, POSITIVE_DEFINITE, tensor, tensors
+from opperf.rules.values import (
+    INVERTIBLE,
+    LOWER_TRIANGULAR,
+    POSITIVE_DEFINITE,
+    call,
+    tensor,
+    tensors,
+)
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -48,7 +56,7 @@ def invertible(shape: Shape) -> TensorSpec:
 
 
 EXCHANGED = "a stack of matrices that are not symmetric, whose rows are exchanged"
-"""What those of definite matrices are not."""
+"""How general matrices differ from definite ones."""
 
 
 def matrix_as_tensor(size: Preset) -> Shape:
@@ -62,47 +70,29 @@ def matrix_as_tensor(size: Preset) -> Shape:
 def positive_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and a stack of small ones."""
     yield {
-        WHY: "one large covariance matrix, as of all points of a Gaussian process",
+        WHY: "one large covariance matrix of all points of a Gaussian process",
         "x": definite(matrix_to_factor(size)),
     }
     yield {
-        WHY: "a stack of covariances of 64 variables, as of a mixture of Gaussians",
+        WHY: "a stack of covariances of 64 variables in a mixture of Gaussians",
         "x": definite(stack_of_matrices(size)),
     }
     if operation.name != "cholesky":
         yield {
-            WHY: f"{EXCHANGED}, as of a flow's invertible convolutions",
+            WHY: f"{EXCHANGED}, for a flow's invertible convolutions",
             "x": invertible(stack_of_matrices(size)),
         }
-
-
-@FAMILIES.operation("determinant")
-def determinant(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A stack of matrices that are small enough for it, and a larger one, triangular with ones and
-    more on its diagonal, as the determinant of a general one overflows float32."""
-    yield {
-        WHY: "a stack of covariances of 64 variables, as in a mixture's densities",
-        "x": definite(stack_of_matrices(size)),
-    }
-    yield {
-        WHY: "one larger triangular matrix, as the Jacobian of an autoregressive flow is",
-        "x": tensor(*matrix_to_diagonalise(size), fill=LOWER_TRIANGULAR),
-    }
-    yield {
-        WHY: f"{EXCHANGED}, as of a flow's invertible convolutions",
-        "x": invertible(stack_of_matrices(size)),
-    }
 
 
 @FAMILIES.operation("eigenvectors_of_symmetric", "eigenvalues_of_symmetric")
 def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix whose eigenvalues are far from zero, and a stack of small ones."""
     yield {
-        WHY: "one covariance matrix, for the principal components of its variables",
+        WHY: "one covariance matrix, like that of a data set before its principal components",
         "x": definite(matrix_to_diagonalise(size)),
     }
     yield {
-        WHY: "a stack of small covariances, as decorrelated batch normalisation whitens groups",
+        WHY: "a stack of small covariances, as those of groups of channels",
         "x": definite(stack_of_matrices(size)),
     }
 
@@ -117,32 +107,35 @@ def general(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     }
     if operation.name != "matrix_rank":
         yield {
-            WHY: "a stack of small Jacobians, as of a system at many points: LAPACK for each",
+            WHY: "a stack of small Jacobians of a system at many points: LAPACK for each",
             "x": tensor(*stack_of_matrices(size)),
         }
 
 
 RECTANGULAR = {
     "pseudo_inverse": (
-        "a square matrix, as of equations that may depend on each other",
-        "many samples of fewer variables, as in linear regression",
+        "a square matrix of full rank, as a layer of a network to invert",
+        "many samples of fewer variables, for linear regression",
+        "a stack of small square matrices, as Jacobians of a system at many points",
     ),
     "qr": (
         "a square random matrix, as orthogonal initialisation of a layer factors it",
         "many samples of fewer variables, as least squares and randomised SVD factor them",
+        "a stack of small random matrices, for orthogonal weights of each head",
     ),
     "svd": (
         "a square matrix of weights, as compression to a lower rank",
         "many samples of fewer variables, for their principal components",
+        "a stack of small weights, as those of heads or of updates of low rank",
     ),
 }
-"""Why each operation takes a square matrix, and one of many rows."""
+"""Why each operation takes a square matrix, one of many rows, and a stack."""
 
 
 @FAMILIES.operation(*RECTANGULAR)
 def rectangular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix, and one of many rows."""
-    shapes = matrix_to_diagonalise(size), tall(size)
+    """A square matrix, one of many rows, and a stack of small ones."""
+    shapes = matrix_to_diagonalise(size), tall(size), stack_of_matrices(size)
     for why, shape in zip(RECTANGULAR[operation.name], shapes, strict=True):
         yield {WHY: why, "x": tensor(*shape)}
 
@@ -164,7 +157,7 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             (*stack[:-1], SIDES),
         ),
         (
-            "a matrix that is not symmetric, as of a circuit: its rows are exchanged",
+            "a matrix that is not symmetric, like a circuit's: its rows are exchanged",
             invertible(shape),
             shape[:1],
         ),
@@ -172,61 +165,18 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {WHY: why, "x": matrices, "right_hand_side": tensor(*right)}
 
 
-@FAMILIES.operation("least_squares")
-def least_squares(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many more equations than unknowns."""
-    yield {
-        WHY: "linear regression, with many more samples than variables",
-        "x": tensor(*tall(size)),
-        "right_hand_side": tensor(*tall(size)[:1]),
-    }
-
-
-@FAMILIES.operation("tensor_solve")
-def tensor_solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square system written as tensors."""
-    yield {
-        WHY: "a dense linear equation of a field on a grid of two axes",
-        "x": tensor(*matrix_as_tensor(size)),
-        "right_hand_side": tensor(*matrix_as_tensor(size)[:2]),
-    }
-
-
-@FAMILIES.operation("tensor_inverse")
-def tensor_inverse(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix written as a tensor: two axes of rows, two of columns."""
-    yield {
-        WHY: "a linear map of fields on a grid of two axes, for many right-hand sides",
-        "x": tensor(*matrix_as_tensor(size)),
-        "split": 2,
-    }
-
-
-@FAMILIES.operation("matrix_power")
-def matrix_power(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A power that takes three products."""
-    yield {
-        WHY: "five steps of a linear system or a Markov chain, in three products",
-        "x": definite(matrix_to_factor(size)),
-        "exponent": 5,
-    }
-
-
 INNER_PRODUCTS = {
     "inner_product": "all pairs of rows, as a retriever's scores: a product of matrices",
     "vector_dot": "two matrices element by element, as the angle between two gradients",
 }
-"""What each operation computes of two matrices."""
-OF_VECTORS = "two long vectors, as in a step of conjugate gradients: bound by memory"
+"""Why each operation of two matrices is measured."""
+OF_VECTORS = "two long vectors, for a step of conjugate gradients: bound by memory"
 
 
 @FAMILIES.operation(*INNER_PRODUCTS)
 def inner_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two matrices, and two vectors."""
-    for why, shape in (
-        (INNER_PRODUCTS[operation.name], square(size)),
-        (OF_VECTORS, vector(size)),
-    ):
+    for why, shape in ((INNER_PRODUCTS[operation.name], square(size)), (OF_VECTORS, vector(size))):
         yield {WHY: why, "x": tensor(*shape), "y": tensor(*shape)}
 
 
@@ -257,76 +207,6 @@ def matrix_product(operation: CanonicalOperation, size: Preset) -> Iterable[Role
             yield {WHY: why, "x": tensor(*x), "y": tensor(*y)}
 
 
-@FAMILIES.operation("outer_product")
-def outer_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two vectors of different lengths."""
-    yield {
-        WHY: "the gradient of a dense layer's weights from one sample: bound by writing",
-        "x": tensor(size.extent(2000)),
-        "y": tensor(size.extent(1000)),
-    }
-
-
-@FAMILIES.operation("kronecker_product")
-def kronecker_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Every element of one matrix times the whole of the other."""
-    yield {
-        WHY: "a large matrix of weights, written out from the two small ones it is stored as",
-        "x": tensor(size.extent(64, least=4), 32),
-        "y": tensor(32, size.extent(32, least=4)),
-    }
-
-
-@FAMILIES.operation("cross_product")
-def cross_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Products of vectors of three elements."""
-    yield {
-        WHY: "normals of the triangles of a mesh, from two edges of each",
-        "x": tensor(*line(size), 3),
-        "y": tensor(*line(size), 3),
-    }
-
-
-@FAMILIES.operation("tensordot")
-def tensordot(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The last axes of one with the first of the other, one and two, and the first two of both."""
-    rows, columns = square(size)
-    yield {
-        WHY: "a product of matrices: nothing to bring into another order",
-        "x": tensor(rows, columns),
-        "y": tensor(columns, rows),
-        "axes": 1,
-    }
-    yield {
-        WHY: "sums over heads and their elements, as the layer behind attention",
-        "x": tensor(rows, 16, 32),
-        "y": tensor(16, 32, 64),
-        "axes": 2,
-    }
-    yield {
-        WHY: "sums over batch and time, as the gradient of a dense layer's weights: one transposed",
-        "x": tensor(*cube(size)),
-        "y": tensor(*cube(size)),
-        "axes": ((0, 1), (0, 1)),
-    }
-
-
-EINSUMS = {
-    "ij,jk->ik": "a product of matrices: sums along rows of one and columns of the other",
-    "ij,kj->ik": "all pairs of rows, as attention's scores: sums along rows of both",
-    "ij,ij->i": "each row by its own partner, as similarities of pairs of embeddings",
-}
-"""Products of two matrices, each with what it computes."""
-
-
-@FAMILIES.operation("einsum")
-def einsum(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Products of two matrices."""
-    matrices = tensors([tensor(*matrix_to_diagonalise(size))] * 2)
-    for subscripts, why in EINSUMS.items():
-        yield {WHY: why, "subscripts": subscripts, "tensors": matrices}
-
-
 @FAMILIES.operation("matrix_product_chain")
 def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two matrices and a vector, which are cheaper multiplied from the right."""
@@ -340,28 +220,96 @@ def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 KERNEL = 64
 """Elements of a signal's kernel."""
 MODES = {
-    "full": "a short filter at every overlap, so longer than the signal, as an echo",
+    "full": "a short vector at every overlap with a long one: the result is longer",
     "same": "a short filter, the result as long as the signal, as smoothing a measured curve",
     "valid": "a short filter at whole overlaps alone, as a moving average",
 }
 """Modes of a signal's filter, each with what it computes."""
 
 
-@FAMILIES.operation("convolve", "correlate")
-def filter_signal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A signal and a short kernel."""
-    for mode, why in MODES.items():
-        yield {WHY: why, "x": tensor(*line(size)), "y": tensor(KERNEL), "mode": mode}
-
-
 VARIABLES = 32
 """Variables whose covariance is found."""
 
 
-@FAMILIES.operation("correlation_coefficients", "covariance")
-def covariance(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many samples of several variables."""
-    yield {
+ROWS: dict[str, Row] = {
+    "least_squares": lambda size: {
+        WHY: "linear regression, with many more samples than variables",
+        "x": tensor(*tall(size)),
+        "right_hand_side": tensor(*tall(size)[:1]),
+    },
+    "tensor_solve": lambda size: {
+        WHY: "a dense linear equation of a field on a grid of two axes",
+        "x": tensor(*matrix_as_tensor(size)),
+        "right_hand_side": tensor(*matrix_as_tensor(size)[:2]),
+    },
+    "tensor_inverse": lambda size: {
+        WHY: "a linear map of fields on a grid of two axes, for many right-hand sides",
+        "x": tensor(*matrix_as_tensor(size)),
+        "split": 2,
+    },
+    "matrix_power": lambda size: {
+        WHY: "five steps of a linear system or a Markov chain, in three products",
+        "x": definite(matrix_to_factor(size)),
+        "exponent": 5,
+    },
+    "outer_product": lambda size: {
+        WHY: "the gradient of a dense layer's weights from one sample: bound by writing",
+        "x": tensor(size.extent(2000)),
+        "y": tensor(size.extent(1000)),
+    },
+    "kronecker_product": lambda size: {
+        WHY: "a large matrix of weights, written out from the two small ones it is stored as",
+        "x": tensor(size.extent(64, least=4), 32),
+        "y": tensor(32, size.extent(32, least=4)),
+    },
+    "cross_product": lambda size: {
+        WHY: "normals of the triangles of a mesh, from two edges of each",
+        "x": tensor(*line(size), 3),
+        "y": tensor(*line(size), 3),
+    },
+    "correlation_coefficients covariance": lambda size: {
         WHY: "many samples of 32 variables, as the returns of the shares in a portfolio",
         "x": tensor(VARIABLES, *line(size)),
-    }
+    },
+}
+add_rows(FAMILIES.operation, ROWS)
+
+
+VARIANTS: dict[str, Variants] = {
+    "determinant": lambda size: {
+        "a stack of covariances of 64 variables, for a mixture's densities": call(
+            x=definite(stack_of_matrices(size))
+        ),
+        "one larger triangular matrix, as the Jacobian of an autoregressive flow is": call(
+            x=tensor(*matrix_to_diagonalise(size), fill=LOWER_TRIANGULAR)
+        ),
+        f"{EXCHANGED}, for a flow's invertible convolutions": call(
+            x=invertible(stack_of_matrices(size))
+        ),
+    },
+    "tensordot": lambda size: [
+        {
+            WHY: "a product of matrices: nothing to bring into another order",
+            "x": tensor(*square(size)),
+            "y": tensor(square(size)[1], square(size)[0]),
+            "axes": 1,
+        },
+        {
+            WHY: "sums over heads and their elements, as the layer behind attention",
+            "x": tensor(square(size)[0], 16, 32),
+            "y": tensor(16, 32, 64),
+            "axes": 2,
+        },
+        {
+            WHY: "sums over batch and time, as the gradient of a dense layer's weights: one "
+            "transposed",
+            "x": tensor(*cube(size)),
+            "y": tensor(*cube(size)),
+            "axes": ((0, 1), (0, 1)),
+        },
+    ],
+    "convolve correlate": lambda size: {
+        why: call(x=tensor(*line(size)), y=tensor(KERNEL), mode=mode) for mode, why in MODES.items()
+    },
+}
+add_rows(FAMILIES.operation, VARIANTS)

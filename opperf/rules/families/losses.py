@@ -12,7 +12,7 @@ from opperf.rules.bert import UNITS
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import classifiers
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, square, tall
+from opperf.rules.shapes import FEW, Shape, square, tall, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
@@ -23,10 +23,12 @@ from opperf.rules.values import (
     SIMPLEX,
     below,
     between,
+    call,
     fixed,
     literal,
     tensor,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -42,7 +44,7 @@ COUNTS = below(8)
 
 
 class Pair(NamedTuple):
-    """What a loss of two tensors of one shape compares."""
+    """Fills of the two tensors of one shape that a loss compares."""
 
     left: Fill
     right: Fill
@@ -56,7 +58,7 @@ PAIRS: dict[str, Pair] = {
     "absolute_error_loss": Pair(
         NORMAL,
         TARGET,
-        "restored pictures against the right ones: one mean",
+        "restored images against the right ones: one mean",
         "landmarks of many faces, a loss each, of which some are masked later",
     ),
     "squared_error_loss": Pair(
@@ -86,19 +88,19 @@ PAIRS: dict[str, Pair] = {
     "hinge_embedding_loss": Pair(
         DISTANCE,
         SIGNS,
-        "distances of all pairs of two batches, as in metric learning: one mean",
+        "distances of all pairs of two batches, for metric learning: one mean",
         "distances of many pairs in short rows, a loss each, to mine the hardest",
     ),
     "binary_cross_entropy": Pair(
         PROBABILITY,
         BOOLEAN,
         "probabilities of pixels, as a variational autoencoder of digits: one mean",
-        "probabilities that pictures are real, a loss each, as a GAN's discriminator",
+        "probabilities that images are real, a loss each, as a GAN's discriminator",
     ),
     "binary_cross_entropy_of_logits": Pair(
         NORMAL,
         BOOLEAN,
-        "logits of a thousand tags of each sample, as in multi-label classification: one mean",
+        "logits of a thousand tags of each sample, for multi-label classification: one mean",
         "logits of many boxes' objectness, a loss each, of which some are masked",
     ),
     "kl_divergence": Pair(
@@ -111,14 +113,14 @@ PAIRS: dict[str, Pair] = {
     "poisson_loss": Pair(
         NORMAL,
         COUNTS,
-        "logarithms of rates against counts, as of spikes of neurons: one mean",
+        "logarithms of rates against counts, like spikes of neurons: one mean",
         "logarithms of rates of many series, a loss each",
         {"is_log": True, "full": False, "epsilon": 1e-8},
     ),
 }
 """Losses of two tensors of one shape."""
 
-NONE, MEAN, SUM = "none", "mean", "sum"
+NONE, MEAN = "none", "mean"
 
 
 def of_pair(one: Pair, shape: Shape, reduction: str, why: str) -> Roles:
@@ -138,7 +140,7 @@ def pair(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     one = PAIRS[operation.name]
     yield of_pair(one, square(size), MEAN, one.wide)
     yield of_pair(one, tall(size), NONE, one.narrow)
-    yield of_pair(one, column(size), MEAN, DISPATCH)
+    yield {**of_pair(one, tiny(size), MEAN, ""), **FEW}
     if operation.name in FURTHER:
         for further in FURTHER[operation.name](size):
             yield {**of_pair(one, square(size), MEAN, ""), **further}
@@ -148,7 +150,7 @@ def of_weights(size: Preset) -> Iterable[Roles]:
     """A weight for each element."""
     yield {
         "weight": fixed(*square(size), fill=POSITIVE),
-        WHY: "a weight for each element, as of padded or of doubtful labels",
+        WHY: "a weight for each element: padded or doubtful labels weigh less",
     }
 
 
@@ -162,7 +164,7 @@ FURTHER: dict[str, Callable[[Preset], Iterable[Roles]]] = {
         },
     ),
     "huber_loss": lambda size: (
-        {"delta": 0.1, WHY: "nearly all differences on the straight lines, as for outliers"},
+        {"delta": 0.1, WHY: "nearly all differences on the straight lines, where outliers are"},
     ),
     "smooth_l1_loss": lambda size: (
         {"beta": 1 / 9, WHY: "a narrow parabola, as the proposals of Mask R-CNN"},
@@ -189,10 +191,11 @@ FURTHER: dict[str, Callable[[Preset], Iterable[Roles]]] = {
 @FAMILIES.operation("margin_ranking_loss")
 def margin_ranking(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores of many pairs, and few."""
-    for why, shape, reduction in (
-        ("scores of pairs of answers, as a reward model's: one mean", square(size), MEAN),
-        ("scores of pairs of documents, a loss each, as learning to rank", tall(size), NONE),
-        (DISPATCH, column(size), MEAN),
+    ranked = "scores of pairs of documents, a loss each, as learning to rank"
+    for notes, shape, reduction in (
+        ({WHY: "scores of pairs of answers, as a reward model's: one mean"}, square(size), MEAN),
+        ({WHY: ranked}, tall(size), NONE),
+        (FEW, tiny(size), MEAN),
     ):
         yield {
             "x": tensor(*shape),
@@ -200,24 +203,7 @@ def margin_ranking(operation: CanonicalOperation, size: Preset) -> Iterable[Role
             "order": fixed(*shape, fill=SIGNS),
             "reduction": reduction,
             "margin": 0.1,
-            WHY: why,
-        }
-
-
-@FAMILIES.operation("cosine_embedding_loss")
-def cosine_embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Pairs of long vectors and of short ones."""
-    for why, shape, reduction in (
-        ("pairs of sentences' vectors, alike or not: one mean", square(size), MEAN),
-        ("many pairs of short vectors, a loss each, as of users and items", tall(size), NONE),
-    ):
-        yield {
-            "x": tensor(*shape),
-            "y": tensor(*shape, fill=TARGET),
-            "sign": fixed(shape[0], fill=SIGNS),
-            "reduction": reduction,
-            "margin": 0.1,
-            WHY: why,
+            **notes,
         }
 
 
@@ -269,7 +255,7 @@ def multi_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
         **wide,
         "reduction": NONE,
         "power": SQUARED,
-        WHY: "squared hinge loss of each sample, as of a linear support vector machine",
+        WHY: "squared hinge loss of each sample, for a linear support vector machine",
     }
     yield {
         **wide,
@@ -283,22 +269,6 @@ TAGS = below(8, start=-1)
 """A sample's right classes, which end at the first -1: eight on average."""
 
 
-@FAMILIES.operation("multilabel_margin_loss")
-def multilabel_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Scores, and a few right classes of each sample."""
-    for why, classes, reduction in (
-        ("some of a thousand tags of each picture: one mean", size.extent(1000, least=16), MEAN),
-        ("some of the 80 kinds of objects in COCO's pictures, a loss each", 80, NONE),
-    ):
-        samples = size.extent(256)
-        yield {
-            "data": tensor(samples, classes),
-            "label": fixed(samples, classes, fill=TAGS, dtype=LABEL),
-            "reduction": reduction,
-            WHY: why,
-        }
-
-
 VOCABULARY = 50_257
 """Byte pairs of GPT-2."""
 VOC = 21
@@ -306,7 +276,7 @@ VOC = 21
 
 
 def segmentation(size: Preset) -> Shape:
-    """Shape of the scores of each pixel's class, of a few pictures."""
+    """Shape of the scores of each pixel's class, of a few images."""
     return (size.samples(4), VOC, size.side(128), size.side(128))
 
 
@@ -334,7 +304,7 @@ def cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
         **labelled(segmentation(size), fill),
         "reduction": MEAN,
         "ignored": 0,
-        WHY: "the class of each pixel but those of one class, as FCN segments pictures",
+        WHY: "the class of each pixel but those of one class, as FCN segments images",
     }
     wide = labelled(square(size), fill)
     yield {
@@ -378,3 +348,32 @@ def ctc_loss(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             "reduction": reduction,
             WHY: why,
         }
+
+
+VARIANTS: dict[str, Variants] = {
+    "cosine_embedding_loss": lambda size: {
+        why: call(
+            x=tensor(*shape),
+            y=tensor(*shape, fill=TARGET),
+            sign=fixed(shape[0], fill=SIGNS),
+            reduction=reduction,
+            margin=0.1,
+        )
+        for why, shape, reduction in (
+            ("pairs of sentences' vectors, alike or not: one mean", square(size), MEAN),
+            ("many pairs of short vectors, users and items, a loss each", tall(size), NONE),
+        )
+    },
+    "multilabel_margin_loss": lambda size: {
+        why: call(
+            data=tensor(size.extent(256), classes),
+            label=fixed(size.extent(256), classes, fill=TAGS, dtype=LABEL),
+            reduction=reduction,
+        )
+        for why, classes, reduction in (
+            ("some of a thousand tags of each image: one mean", size.extent(1000, least=16), MEAN),
+            ("some of the 80 kinds of objects in COCO's images, a loss each", 80, NONE),
+        )
+    },
+}
+add_rows(FAMILIES.operation, VARIANTS)

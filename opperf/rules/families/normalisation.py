@@ -10,21 +10,23 @@ from opperf.model import Argument, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS, few_sentences, scores, sentences
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import PAPER, TAGS, WHY
 from opperf.rules.families.layers import INDEX, classifiers
-from opperf.rules.pictures import channels_last, feature_maps, network_maps, photographs
+from opperf.rules.image_shapes import channels_last, feature_maps, network_maps, photographs
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     AT_LEAST_SINGLE,
-    BOOLEAN,
+    LOWER_TRIANGULAR,
+    PADDED,
     POSITIVE,
     REQUESTED,
     below,
     fixed,
     tensor,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -45,11 +47,14 @@ Maps = tuple[str, Shape, int]
 """Why feature maps are normalised, their shape and the axis of channels."""
 
 
-def by_channel(operation: CanonicalOperation, layers: Iterable[Maps]) -> Iterable[Roles]:
+def by_channel(
+    operation: CanonicalOperation, layers: Iterable[Maps], tags: tuple[str, ...] = ()
+) -> Iterable[Roles]:
     """Layers that normalise by channel, with parameters in full precision. The channels are in the
     second axis of operations without an axis."""
     for why, shape, axis in layers:
-        made = {WHY: why, **data_scale_and_shift(shape, shape[axis], AT_LEAST_SINGLE)}
+        notes: Roles = {WHY: why, TAGS: tags}
+        made = {**notes, **data_scale_and_shift(shape, shape[axis], AT_LEAST_SINGLE)}
         if "axis" in operation.inputs:
             yield {**made, "axis": axis}
         elif axis == 1:
@@ -68,10 +73,13 @@ def running_statistics(features: int) -> Roles:
 def batch_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of ResNet-50, with the statistics of the batch."""
     maps = feature_maps(size)
-    return by_channel(
+    plain = operation.name == "batch_norm"
+    why = "ResNet-50 v2 normalises its images" if plain else "photographs: few large channels"
+    images = (why, photographs(size), 1)
+    yield from by_channel(operation, [images], (PAPER,))
+    yield from by_channel(
         operation,
         (
-            ("ResNet-50 v2 normalises its pictures", photographs(size), 1),
             ("ResNet-50, stage 1", maps, 1),
             ("ResNet-50, stage 4: many channels of few pixels", network_maps(size, 512, 7, 7), 1),
             ("ResNet-50, stage 1, with channels last", channels_last(maps), -1),
@@ -106,7 +114,7 @@ def without_gradient(value: Argument) -> Argument:
 @FAMILIES.operation("layer_norm")
 def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of transformers, and of a convolutional network with channels last and first."""
-    # The maps of a stage, a quarter of the pictures: other axes than the last take long.
+    # The maps of a stage, a quarter of the images: other axes than the last take long.
     maps = network_maps(size, 96, 56, 56, samples=2)
     for why, shape, axis in (
         ("BERT-base, token by token", sentences(size), -1),
@@ -131,53 +139,6 @@ def rms_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {WHY: why, "data": tensor(*shape), "scale": scale, "epsilon": 1e-6}
 
 
-@FAMILIES.operation("instance_norm")
-def instance_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of networks that translate or segment pictures."""
-    for why, shape in (
-        ("fast style transfer, second layer", network_maps(size, 64, 128, 128, samples=1)),
-        ("CycleGAN, residual blocks", network_maps(size, 256, 64, 64, samples=1)),
-        (
-            "nnU-Net, a layer of its fourth stage, in three dimensions",
-            network_maps(size, 256, 16, 16, 8, samples=1, multiple=2),
-        ),
-    ):
-        yield {WHY: why, **data_scale_and_shift(shape, shape[1])}
-
-
-@FAMILIES.operation("group_norm")
-def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of networks that train with few pictures."""
-    for why, shape, groups in (
-        (
-            "ResNet-50 with group normalisation, stage 1: two channels a group",
-            network_maps(size, 64, 56, 56, samples=2),
-            GROUPS,
-        ),
-        (
-            "ResNet-50 with group normalisation, stage 1: eight channels a group",
-            network_maps(size, 256, 56, 56, samples=2),
-            GROUPS,
-        ),
-        ("Stable Diffusion, first blocks", network_maps(size, 320, 64, 64, samples=1), GROUPS),
-        ("PoolFormer: all channels in one group", network_maps(size, 64, 56, 56, samples=2), 1),
-    ):
-        yield {WHY: why, **data_scale_and_shift(shape, shape[1]), "groups": groups}
-
-
-@FAMILIES.operation("unit_length")
-def unit_length(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps and vectors, normalised as a whole, across channels and within each."""
-    maps = feature_maps(size)
-    for why, shape, axes in (
-        ("FaceNet, embedding vectors", (size.extent(1800), 128), (1,)),
-        ("whole feature maps, as descriptors of pictures", maps, (1, 2, 3)),
-        ("SSD, conv4_3: across channels", network_maps(size, 512, 38, 38, samples=1), (1,)),
-        ("within each channel, as spatial attention", maps, (2, 3)),
-    ):
-        yield {WHY: why, "data": tensor(*shape), "axes": axes}
-
-
 @FAMILIES.operation("local_response_norm")
 def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """AlexNet's first feature maps."""
@@ -198,16 +159,15 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     heads = scores(size)
     *rows, length = heads
     words = size.extent(WORDS)
+    attention = [] if operation.name == "log_softmax" else [heads]
     kinds: list[tuple[str, Shape, int, Roles]] = [
         *((why, shape, -1, {}) for why, shape in classifiers(size)),
-        ("BERT-base, scores of its heads", heads, -1, {}),
+        *(("BERT-base, scores of its heads", shape, -1, {}) for shape in attention),
         (
             "BERT-base, over each sentence's own tokens",
             heads,
             -1,
-            {
-                "lengths": fixed(*rows, fill=below(length + 1, start=length // 2), dtype=INDEX),
-            },
+            {"lengths": fixed(*rows, fill=below(length + 1, start=length // 2), dtype=INDEX)},
         ),
         ("BERT-base, words that are masked", (size.samples(64), words), -1, {}),
         (
@@ -226,11 +186,54 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("masked_softmax", "masked_log_softmax")
 def masked_softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Scores of BERT-base's heads, half of them masked."""
-    shape = scores(size)
-    yield {
-        WHY: "BERT-base, scores of its heads, as many masked as a causal mask hides",
-        "data": tensor(*shape),
-        "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
-        "axis": -1,
-    }
+    """Scores of heads, half of them masked: those of padding, and of later tokens."""
+    shape = batch, _, _, length = scores(size)
+    causal = fixed(batch, 1, length, length, fill=LOWER_TRIANGULAR, dtype="bool")
+    padded = fixed(batch, 1, 1, length, fill=PADDED, dtype="bool")
+    for mask, why in (
+        (padded, "BERT-base, scores of its heads, each sentence's padding masked"),
+        (causal, "GPT-2, scores of its heads, causal: later tokens are masked"),
+    ):
+        yield {WHY: why, "data": tensor(*shape), "mask": mask, "axis": -1}
+
+
+VARIANTS: dict[str, Variants] = {
+    "instance_norm": lambda size: [
+        {WHY: why, **data_scale_and_shift(shape, shape[1])}
+        for why, shape in (
+            ("fast style transfer, second layer", network_maps(size, 64, 128, 128, samples=1)),
+            ("CycleGAN, residual blocks", network_maps(size, 256, 64, 64, samples=1)),
+            (
+                "nnU-Net, a layer of its fourth stage, in three dimensions",
+                network_maps(size, 256, 16, 16, 8, samples=1, multiple=2),
+            ),
+        )
+    ],
+    "group_norm": lambda size: [
+        {WHY: why, **data_scale_and_shift(shape, shape[1]), "groups": groups}
+        for why, shape, groups in (
+            (
+                "ResNet-50 with group normalisation, stage 1: two channels a group",
+                network_maps(size, 64, 56, 56, samples=2),
+                GROUPS,
+            ),
+            (
+                "ResNet-50 with group normalisation, stage 1: eight channels a group",
+                network_maps(size, 256, 56, 56, samples=2),
+                GROUPS,
+            ),
+            ("Stable Diffusion, first blocks", network_maps(size, 320, 64, 64, samples=1), GROUPS),
+            ("PoolFormer: all channels in one group", network_maps(size, 64, 56, 56, samples=2), 1),
+        )
+    ],
+    "unit_length": lambda size: [
+        {WHY: why, "data": tensor(*shape), "axes": axes}
+        for why, shape, axes in (
+            ("FaceNet, embedding vectors", (size.extent(1800), 128), (1,)),
+            ("whole feature maps, as descriptors of images", feature_maps(size), (1, 2, 3)),
+            ("SSD, conv4_3: across channels", network_maps(size, 512, 38, 38, samples=1), (1,)),
+            ("within each channel, as spatial attention", feature_maps(size), (2, 3)),
+        )
+    ],
+}
+add_rows(FAMILIES.operation, VARIANTS)

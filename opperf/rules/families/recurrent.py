@@ -73,15 +73,7 @@ SMALL = {
 
 NETWORKS = (
     *(Network(why, kind) for kind, why in SMALL.items()),
-    Network(
-        "AWD-LSTM, the last layer, half of a sequence",
-        "lstm",
-        400,
-        layers=1,
-        steps=35,
-        sequences=8,
-        width=1150,
-    ),
+    Network("AWD-LSTM, the last layer", "lstm", 400, layers=1, steps=35, sequences=8, width=1150),
     Network(
         "Tacotron 2, the encoder of letters: both directions",
         "lstm",
@@ -99,7 +91,7 @@ NETWORKS = (
         one_step=True,
     ),
     Network(
-        "Deep Speech 2, a layer in one direction, as deployed: a quarter of a second of speech",
+        "Deep Speech 2, a layer in one direction, as deployed",
         "gru",
         800,
         layers=1,

@@ -9,18 +9,16 @@ from opperf.model import Argument
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import few_sentences
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import ROWS, TAGS, WHY
 from opperf.rules.domains import WHOLE_DTYPE, reduction_fill
-from opperf.rules.pictures import feature_maps
+from opperf.rules.image_shapes import feature_maps
+from opperf.rules.regions import LABELS
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, REQUESTED, SEQUENCE, fixed, literal, tensor
 
 FAMILIES = Families()
-
-CLASSES = 21
-"""Of Pascal VOC's segmentation: twenty and the background."""
 
 
 def along_axis(axis: int | tuple[int, ...] | None) -> dict[str, Argument]:
@@ -35,49 +33,45 @@ class Reduced(NamedTuple):
     axis: int | tuple[int, ...] | None
     why: str
 
+    @property
+    def notes(self) -> Roles:
+        """Why that is measured, and whether it is of the rows of a matrix."""
+        of_rows = len(self.shape) == 2 and self.axis == 1
+        return {WHY: self.why, TAGS: (ROWS,) if of_rows else ()}
+
 
 REDUCED = (
     "each column, as a feature over samples: its elements are a row apart in memory",
-    "each row, as the scores of a softmax: its elements are adjacent in memory",
-    "the whole matrix to one number, as for a loss or a check",
-    "long columns of a narrow matrix, as for the gradient of a dense layer's bias",
-    "the vectors of BERT-base's tokens, the axis that LayerNorm reduces",
-    "the tokens of each sentence, the middle axis, as to one vector for a sentence",
+    "each row, as the features of a sample: its elements are adjacent in memory",
+    "the whole matrix to one number",
+    "long columns of a narrow matrix, as the features of many samples",
+    "the last of three axes: many short rows, adjacent in memory",
+    "the middle of three axes, as the time steps of each sequence: a short row apart",
 )
-"""Why tensors are reduced, in the order of `along_one`."""
+"""Why tensors are reduced, in the order of `along_one`: true of sums, extremes and conditions, and
+of data with gaps."""
 
 ACCUMULATED = (
-    "down each column, as many series in step: a row is added to the last one's results",
-    "along each row, as probabilities before sampling, or light along a ray",
+    "down each column, as many series in step: each row with the last one's results",
+    "along each row, as separate series: elements are adjacent in memory",
     "the whole matrix as one vector: a single chain of results",
     "down long columns, as a few long series side by side",
-    "the vectors of BERT-base's tokens: a short chain for each of many rows",
-    "the tokens of each sentence, the middle axis, as for a mean of those before each",
+    "the last of three axes: a short chain for each of many rows",
+    "the middle of three axes, as the time steps of each sequence, for those up to each",
 )
 """Why tensors are accumulated, in the same order."""
 
 SEARCHED = (
-    "each column, as the best sample for each feature: elements are a row apart in memory",
-    "each row, as the class of each sample: elements are adjacent in memory",
+    "each column, as the extreme sample of each feature: elements are a row apart in memory",
+    "each row, as the choice for each sample by score or cost: elements are adjacent in memory",
     "the whole matrix, as the best point of a grid search",
-    "long columns, as the nearest of many points for each of a few",
-    "the vectors of BERT-base's tokens: one place for each of many rows",
-    "the tokens of each sentence, the middle axis, as to see which a feature comes from",
+    "long columns, as the best of many candidates for each of a few",
+    "the last of three axes: one index for each of many short rows",
+    "the middle of three axes, as the time step of each feature's extreme",
 )
-"""Why the places of extreme elements are searched for, in the same order."""
-
-MIXED = (
-    "each column, as parity words of a RAID array's disks: elements are a row apart in memory",
-    "each row, as a checksum of each record: elements are adjacent in memory",
-    "the whole matrix to one number, as a checksum of a file",
-    "long columns of a narrow matrix, as checksums of a table's fields",
-    "the last of three axes, as a hash of each position's features",
-    "the middle of three axes, as a hash of each feature's positions",
-)
-"""Why whole numbers are combined by exclusive or, in the same order."""
+"""Why the indices of extreme elements are searched for, in the same order."""
 
 WHYS = {
-    "exclusive_or": MIXED,
     **dict.fromkeys(("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"), ACCUMULATED),
     **dict.fromkeys(("argmax", "argmin"), SEARCHED),
 }
@@ -111,7 +105,7 @@ def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
         Reduced(
             feature_maps(size),
             (0, 2, 3),
-            "all of feature maps but their channels, the axes that BatchNorm reduces",
+            "all of four axes but the second: one result for each channel of images",
         ),
     )
 
@@ -143,20 +137,21 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     that suit the reduction."""
     several = operation.inputs["axis"] == "axes"
     one_axis = along_one(size, whys_of(operation.name))
-    for shape, axis, why in reduced_shapes(size) if several else one_axis:
-        fill = reduction_fill(operation.name, shape, reduced_axes(axis))
+    for reduced in reduced_shapes(size) if several else one_axis:
+        fill = reduction_fill(operation.name, reduced.shape, reduced_axes(reduced.axis))
         dtype = WHOLE_DTYPE if operation.name == "exclusive_or" else REQUESTED
-        yield {"x": tensor(*shape, fill=fill, dtype=dtype), **along_axis(axis), WHY: why}
+        x = tensor(*reduced.shape, fill=fill, dtype=dtype)
+        yield {"x": x, **along_axis(reduced.axis), **reduced.notes}
 
 
 @FAMILIES.operation("argmax", "argmin")
 def extremes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The tensors of `along_one`, and scores of each pixel's class, without a gradient, which
     indices do not have."""
-    for shape, axis, why in along_one(size, whys_of(operation.name)):
-        yield {"x": fixed(*shape), **along_axis(axis), WHY: why}
-    scores = feature_maps(size, CLASSES)
-    yield {"x": fixed(*scores), "axis": 1, WHY: "the class of each pixel, as in segmentation"}
+    for reduced in along_one(size, whys_of(operation.name)):
+        yield {"x": fixed(*reduced.shape), **along_axis(reduced.axis), **reduced.notes}
+    scores = feature_maps(size, LABELS)
+    yield {"x": fixed(*scores), "axis": 1, WHY: "the label of each pixel, by score or cost"}
 
 
 QUARTERS = (0.25, 0.5, 0.75)
@@ -166,19 +161,36 @@ EXTREME = 0.99
 """Share of the elements that a range is to hold where a few outliers are cut off."""
 
 
+WHYS_OF_QUANTILES = {
+    "quantile": (
+        "the quartiles of each column, as features are scaled by their ranges",
+        "the quartiles of each row, as box plots of groups show",
+        "the quartiles of the whole matrix: a layer's weights",
+        "a bound of each row without outliers, as to quantise a channel's weights",
+        "a bound of all without outliers, as to calibrate an activation's range",
+    ),
+    "nanquantile": (
+        "the quartiles of each column, as features with missing values are described",
+        "the quartiles of each row, as box plots of sensors with gaps show",
+        "the quartiles of a whole matrix, as an image's range without its clouds",
+        "a bound of each row without outliers, as the flood level of a gauge with gaps",
+        "a bound of all without outliers, as an image is stretched without its clouds",
+    ),
+}
+"""Why quartiles and one share are computed, of whole data and of data with missing values."""
+
+
 @FAMILIES.operation("quantile", "nanquantile")
 def quantile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix for its quartiles along each axis and along all, and for one share of its elements,
     which some frameworks take as a number."""
     shape = square(size)
     quartiles = fixed(len(QUARTERS), fill=literal(QUARTERS))
-    for share, axis, why in (
-        (quartiles, 0, "the quartiles of each column, as features are scaled by their ranges"),
-        (quartiles, 1, "the quartiles of each row, as box plots of groups show"),
-        (quartiles, None, "the quartiles of the whole matrix, as of a layer's weights"),
-        (EXTREME, 1, "a bound of each row without outliers, as to quantise a channel's weights"),
-        (EXTREME, None, "a bound of all without outliers, as to calibrate an activation's range"),
-    ):
+    shares_and_axes: tuple[tuple[Argument, int | None], ...] = (
+        *((quartiles, axis) for axis in (0, 1, None)),
+        *((EXTREME, axis) for axis in (1, None)),
+    )
+    for (share, axis), why in zip(shares_and_axes, WHYS_OF_QUANTILES[operation.name], strict=True):
         fill = reduction_fill(operation.name, shape, reduced_axes(axis))
         yield {"x": tensor(*shape, fill=fill), "share": share, **along_axis(axis), WHY: why}
 
@@ -221,7 +233,7 @@ def segment_reduce(operation: CanonicalOperation, size: Preset) -> Iterable[Role
     for reduction, why in (
         ("sum", "the atoms of each molecule summed, as a graph network predicts an energy"),
         ("mean", "the atoms of each molecule averaged, as a graph network's usual readout"),
-        ("max", "the greatest of each feature over a graph's nodes, as PointNet's pooling"),
+        ("max", "the maximum of each feature over a graph's nodes, as PointNet's pooling"),
     ):
         yield {
             "data": data,
@@ -232,8 +244,8 @@ def segment_reduce(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 
 
 WEIGHTED: dict[int | None, str] = {
-    0: "a weight for each element of the columns, as of samples in a survey",
-    1: "a weight for each element of the rows, as of forecasts that are combined",
+    0: "a weight for each element of the columns, like that of samples in a survey",
+    1: "a weight for each element of the rows, like that of forecasts that are combined",
     None: "a weight for each element of the whole, as a loss that leaves out padding",
 }
 """Why a weighted mean is computed along an axis, or along all."""
@@ -261,8 +273,8 @@ def difference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, for differences along each axis and for second differences, and a vector."""
     for order, axis, why in (
         (1, 0, "each row less the last, as the changes of many series in a time step"),
-        (1, 1, "neighbours in each row, as the horizontal gradient of a picture"),
-        (2, 1, "second differences in each row, as the curvature of signals: two passes"),
+        (1, 1, "neighbours in each row, for the horizontal gradient of an image"),
+        (2, 1, "second differences in each row, as the curvature of signals"),
     ):
         yield {"x": tensor(*square(size)), "order": order, "axis": axis, WHY: why}
     yield {"x": tensor(*vector(size)), WHY: "one long series, as the changes of a price"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import HEADS, WIDTH, few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, network_maps, photographs
+from opperf.rules.image_shapes import feature_maps, network_maps, photographs
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -23,19 +23,13 @@ TIMES = 2
 
 PLAIN: dict[str, tuple[Roles, ...]] = {
     "expand_dims": (
-        {
-            "axis": 0,
-            WHY: "a new first axis, as of a single sample for a network that takes batches",
-        },
+        {"axis": 0, WHY: "a new first axis: a single sample for a network that takes batches"},
         {"axis": 1, WHY: "a new middle axis, to broadcast rows against those of another matrix"},
-        {"axis": -1, WHY: "a new last axis, as the one channel of a grey picture"},
+        {"axis": -1, WHY: "a new last axis, as the one channel of a grey image"},
     ),
     "flip": (
-        {WHY: "a matrix reversed along the operation's own axes, as pictures are flipped"},
-        {
-            "axis": 0,
-            WHY: "rows in reverse order, each copied as a whole, as time for a backward RNN",
-        },
+        {WHY: "a matrix reversed along the operation's own axes, as images are flipped"},
+        {"axis": 0, WHY: "rows in reverse order, as time for a backward RNN"},
         {"axis": 1, WHY: "columns in reverse order, as powers in the coefficients of polynomials"},
     ),
     "repeat": (
@@ -45,13 +39,6 @@ PLAIN: dict[str, tuple[Roles, ...]] = {
             "times": TIMES,
             "axis": 1,
             WHY: "each element of a row twice, as signals upsampled by the nearest neighbour",
-        },
-    ),
-    "reshape": (
-        {"shape": (-1,), WHY: "a matrix to one vector, as weights or gradients are laid out flat"},
-        {
-            "shape": (PARTS, -1, PARTS),
-            WHY: "a matrix to three axes, one extent inferred, as units are divided among heads",
         },
     ),
     "roll": (
@@ -68,35 +55,44 @@ PLAIN: dict[str, tuple[Roles, ...]] = {
         },
     ),
     "rot90": (
-        {"times": 1, WHY: "a quarter turn, a transposition and a flip, as of pictures to augment"},
+        {"times": 1, WHY: "a quarter turn, a transposition and a flip, to augment images"},
         {
             "times": 2,
-            WHY: "half a turn, two flips, as of a kernel in a convolution's backward pass",
+            WHY: "half a turn, two flips: a kernel to convolve with by a function that correlates",
         },
     ),
-    "tril": (
-        {"offset": 0, WHY: "the lower triangle, as in a mask of causal attention"},
-        {"offset": 1, WHY: "a diagonal more than the lower triangle: a lower Hessenberg matrix"},
-    ),
-    "triu": (
-        {"offset": 0, WHY: "the upper triangle, as R of a QR decomposition"},
-        {
-            "offset": 1,
-            WHY: "the elements above the diagonal, as each pair of a correlation matrix once",
-        },
-    ),
+    "tril": ({"offset": 0, WHY: "the lower triangle, for a mask of causal attention"},),
+    "triu": ({"offset": 0, WHY: "the upper triangle, as R of a QR decomposition"},),
 }
 """Plain values beside a square matrix, and why it is measured with them."""
 
-OF_MAPS: dict[str, Roles] = {
-    "flip": {"axis": 3, WHY: "feature maps mirrored, as pictures are to have more of them"},
-    "repeat": {
-        "times": TIMES,
-        "axis": 2,
-        WHY: "rows of feature maps doubled, as in upsampling by the nearest neighbour",
-    },
+OF_MORE_AXES: dict[str, tuple[Callable[[Preset], Shape], Roles]] = {
+    "flip": (
+        feature_maps,
+        {"axis": 3, WHY: "feature maps mirrored, as images are to have more of them"},
+    ),
+    "repeat": (
+        feature_maps,
+        {
+            "times": TIMES,
+            "axis": 2,
+            WHY: "rows of feature maps doubled, for upsampling by the nearest neighbour",
+        },
+    ),
+    "rot90": (
+        photographs,
+        {"times": 1, "axes": (2, 3), WHY: "a quarter turn of each of a batch of photographs"},
+    ),
+    "tril": (
+        cube,
+        {"offset": -1, WHY: "each matrix of a stack below its diagonal, as L of LU decompositions"},
+    ),
+    "triu": (
+        cube,
+        {"offset": 1, WHY: "each matrix of a stack above its diagonal, as correlations once each"},
+    ),
 }
-"""Plain values beside feature maps."""
+"""Shapes of images, feature maps or a stack of matrices, and plain values beside them."""
 
 
 @FAMILIES.operation(*PLAIN)
@@ -104,18 +100,34 @@ def rearrange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix with each of the values in `PLAIN`."""
     for values in PLAIN[operation.name]:
         yield {"x": tensor(*square(size)), **values}
-    if operation.name in OF_MAPS:
-        yield {"x": tensor(*feature_maps(size)), **OF_MAPS[operation.name]}
+    if operation.name in OF_MORE_AXES:
+        shape, values = OF_MORE_AXES[operation.name]
+        yield {"x": tensor(*shape(size)), **values}
+
+
+LARGE_HEADS = 16
+"""Heads of BERT-large, whose vectors are as long as the rows of `square` at the default size."""
+
+
+@FAMILIES.operation("reshape")
+def reshape(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A square matrix to a vector and to three axes."""
+    rows, columns = square(size)
+    for shape, why in (
+        ((-1,), "a matrix to one vector, as weights or gradients are laid out flat"),
+        ((rows, LARGE_HEADS, -1), "each row to a matrix, as BERT-large's units to their heads"),
+    ):
+        yield {"x": tensor(rows, columns), "shape": shape, WHY: why}
 
 
 PADDING = {
     "constant": "zeros around feature maps, as before a convolution",
     "edge": "outermost pixels repeated, as replication padding does",
-    "reflect": "pixels mirrored at the outermost ones, as in style transfer",
-    "symmetric": "pixels mirrored at the border, as filters of pictures do",
-    "wrap": "pixels of the other side, as for panoramas and periodic simulations",
-    "maximum": "the greatest of each row and column, so that no minimum is at the border",
-    "minimum": "the least of each row and column, so that no maximum is at the border",
+    "reflect": "pixels mirrored at the outermost ones, for style transfer",
+    "symmetric": "pixels mirrored at the border, as filters of images do",
+    "wrap": "pixels of the other side, for panoramas and periodic simulations",
+    "maximum": "the maximum of each row and column, so that no minimum is at the border",
+    "minimum": "the minimum of each row and column, so that no maximum is at the border",
     "mean": "the mean of each row and column, so that the border is even",
     "median": "the median of each row and column: even, and safe from outliers",
     "linear_ramp": "a ramp down to zero, as a taper before a Fourier transform",
@@ -152,11 +164,7 @@ AXES: dict[str, tuple[Roles, ...]] = {
             "axis2": 1,
             WHY: "samples and time steps, as a recurrent layer takes time first",
         },
-        {
-            "axis1": 0,
-            "axis2": 2,
-            WHY: "all axes reversed, as from the order of C to that of Fortran",
-        },
+        {"axis1": 0, "axis2": 2, WHY: "all axes reversed: from the order of C to that of Fortran"},
     ),
     "moveaxis": (
         {"source": (0,), "destination": (2,), WHY: "channels of one sample from first to last"},
@@ -267,7 +275,7 @@ DIAGONAL = "the diagonal of a matrix, as the variances in a covariance matrix"
 @FAMILIES.operation("diag")
 def diag(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Matrices, for their diagonal and one below it, and a vector, for a diagonal matrix."""
-    below = "the diagonal below the main one of a matrix of many rows, as of a Hessenberg matrix"
+    below = "the diagonal below the main one of a matrix of many rows, such as a Hessenberg matrix"
     made = "a vector to a diagonal matrix, as the singular values of a decomposition"
     yield {"x": tensor(*square(size)), WHY: DIAGONAL}
     yield {"x": tensor(*tall(size)), "offset": -1, WHY: below}
@@ -289,15 +297,15 @@ def diagonal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {"x": tensor(*cube(size)), "offset": 1, "axis1": 1, "axis2": 2, WHY: above}
 
 
-def alike(shape: Shape) -> Roles:
+def alike(shape: Shape, length: int = LIST_LENGTH) -> Roles:
     """A list of tensors of one shape."""
-    return {"tensors": tensors([tensor(*shape)] * LIST_LENGTH)}
+    return {"tensors": tensors([tensor(*shape)] * length)}
 
 
 @FAMILIES.operation("atleast_1d", "atleast_2d", "atleast_3d")
 def atleast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Vectors, to which axes are added."""
-    yield {**alike(vector(size)), WHY: "long vectors that gain axes before they are joined"}
+    yield {**alike(vector(size)), WHY: "long vectors, as before they are joined"}
 
 
 @FAMILIES.operation("concatenate")
@@ -310,12 +318,8 @@ def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             "rows, as the outputs of several devices: each tensor is copied as a whole",
         ),
         (square(size), 1, "columns, as embeddings of several features: a copy for each row"),
-        (feature_maps(size), 1, "channels of feature maps, as of a U-Net's skipped connections"),
-        (
-            few_sentences(size),
-            2,
-            "tokens' vectors side by side, as of both directions of a recurrent layer",
-        ),
+        (feature_maps(size), 1, "channels of feature maps, as a block joins its branches"),
+        (few_sentences(size), 2, "tokens' vectors side by side, as features from several layers"),
     ):
         yield {**alike(shape), "axis": axis, WHY: why}
 
@@ -323,35 +327,73 @@ def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("stack")
 def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors to join along a new first, middle and last axis."""
-    for shape, axis, why in (
+    steps = (size.images, square(size)[1])
+    for shape, length, axis, why in (
         (
             square(size),
+            LIST_LENGTH,
             0,
             "a new first axis, as samples to a batch: each tensor is copied as a whole",
         ),
-        (square(size), 1, "a new axis of time steps, as the outputs of a recurrent cell"),
-        (square(size), -1, "a new last axis, as coordinates: elements of all tensors in turn"),
-        (photographs(size)[1:], 0, "pictures to a batch, as a data loader does"),
+        (steps, SAMPLES, 1, "a new axis of time steps, as the outputs of a recurrent cell"),
+        (
+            square(size),
+            LIST_LENGTH,
+            -1,
+            "a new last axis, as coordinates: elements of all tensors in turn",
+        ),
+        (photographs(size)[1:], SAMPLES, 0, "images to a batch, as a data loader does"),
     ):
-        yield {**alike(shape), "axis": axis, WHY: why}
+        yield {**alike(shape, length), "axis": axis, WHY: why}
 
 
-@FAMILIES.operation("column_stack", "dstack", "hstack", "vstack")
+SAMPLES = 32
+"""Images of a batch, or time steps of a sequence."""
+
+MANY = 128
+"""Vectors of a long list. XLA compiles the joining of a thousand for a minute."""
+
+PIXELS = "three matrices to pixels, as the colours of an image: elements of all in turn"
+
+OF_VECTORS = {
+    "column_stack": "three vectors to a table, as coordinates to points: elements of all in turn",
+    "hstack": "three vectors to one, as recordings after each other: three large copies",
+}
+"""Why vectors are joined, by the operation."""
+
+
+@FAMILIES.operation("column_stack", "hstack")
 def join(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Tensors to join along the axis that the operation's name implies."""
+    """Tensors to join along the second axis, and vectors."""
     for shape, why in (
         (square(size), "long rows, as the outputs of wide dense layers"),
-        (tall(size), "many short rows, as tables of samples and their features"),
+        (tall(size), "many short rows, as tables of samples and features"),
         (feature_maps(size), "feature maps of four axes, as the outputs of a network's branches"),
+        (vector(size), OF_VECTORS[operation.name]),
     ):
         yield {**alike(shape), WHY: why}
+
+
+@FAMILIES.operation("dstack")
+def dstack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Matrices to join along a new third axis, and feature maps along that of their height."""
+    yield {**alike(square(size)), WHY: PIXELS}
+    yield {**alike(feature_maps(size)), WHY: "feature maps below each other: a copy for each map"}
+
+
+@FAMILIES.operation("vstack")
+def vstack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Matrices to join along the first axis, and many vectors, as its rows."""
+    yield {**alike(square(size)), WHY: "tables to a longer one: each is copied as a whole"}
+    vectors = alike(square(size)[1:], MANY)
+    yield {**vectors, WHY: "many vectors to the rows of a matrix: short copies"}
 
 
 @FAMILIES.operation("split")
 def split(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors to split into equal parts, and at indices. They have three axes, as some functions
     split along the third."""
-    equal = "equal parts, as a batch for several devices or the gates of a recurrent cell"
-    unequal = "parts of unequal extents, as data for training, validation and testing"
+    equal = "equal parts of an axis, by their number"
+    unequal = "parts of extents one, three and the rest"
     yield {"x": tensor(*cube(size)), "parts": PARTS, WHY: equal}
     yield {"x": tensor(*cube(size)), "starts": (1, PARTS), WHY: unequal}

@@ -1,10 +1,11 @@
-"""Sorting, searching, and sets of whole numbers."""
+"""Sorting, searching, and sets of integers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
+from opperf.model import Fill
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS
@@ -12,7 +13,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, SEQUENCE, below, between, fixed, literal, odds, tensor
+from opperf.rules.values import BOOLEAN, below, between, fixed, literal, odds, tensor, zipf
 
 FAMILIES = Families()
 
@@ -33,7 +34,7 @@ def sort(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         (
             (rows, columns),
             0,
-            "short columns, as the ranks of samples by feature: elements are a row apart in memory",
+            "short columns, as samples by each feature: elements are a row apart in memory",
         ),
         ((rows, columns), 1, "rows, as the scores of each sample"),
         ((rows * columns,), -1, "one long vector, as the scores of a whole data set"),
@@ -46,12 +47,12 @@ def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A rising sequence, and many numbers to insert, from the left and from the right."""
     (count,) = line(size)
     for side, why in (
-        ("left", "places before equal numbers, as in sampling by an inverse distribution"),
+        ("left", "places before equal numbers, for sampling by an inverse distribution"),
         ("right", "places behind equal numbers, as `digitize` finds the bins of measurements"),
     ):
         yield {
-            "ordered": fixed(count, fill=SEQUENCE),
-            "values": fixed(math.prod(fewer(size)), fill=below(count)),
+            "ordered": fixed(count, fill=Fill("ascending", 0.0, count - 1.0)),
+            "values": fixed(math.prod(fewer(size)), fill=between(0, count)),
             "side": side,
             WHY: why,
         }
@@ -61,7 +62,7 @@ def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     *("isin", "set_difference", "set_exclusive_or", "set_intersection", "set_union")
 )
 def sets(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two vectors of whole numbers, of which most occur, many more than once."""
+    """Two vectors of integers, of which most occur, many more than once."""
     (count,) = line(size)
     # Long lists have all of their numbers: without an offset, both would be the same set.
     for shape, start, why in (
@@ -85,16 +86,19 @@ def sets(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("unique")
 def unique(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A vector of whole numbers, of which most occur, many more than once."""
+    """A vector of integers, of which most occur, many more than once."""
     (count,) = line(size)
-    for shape, why in (
-        (line(size), "a short list of numbers, most once or twice, as a day's customers"),
-        (vector(size), "a long list in which each number recurs, as the words of a text"),
+    numbers = fixed(*vector(size), fill=zipf(count))
+    for x, why in (
+        (
+            fixed(*line(size), fill=below(count)),
+            "a short list of numbers, most once or twice, as a day's customers",
+        ),
+        (numbers, "a long list in which some numbers are frequent, as the words of a text"),
     ):
-        yield {"x": fixed(*shape, fill=below(count)), WHY: why}
-    numbers = fixed(*vector(size), fill=below(count))
+        yield {"x": x, WHY: why}
     for wanted, why in (
-        ("index", "with the place where each is first, as to keep the first of equal rows"),
+        ("index", "with the place where each is first, as to keep the first of equal records"),
         ("inverse", "with each element's place among them, as to encode categories"),
         ("counts", "with the number of each, as to count words"),
     ):
@@ -118,9 +122,15 @@ BINS = 64
 
 @FAMILIES.operation("bincount")
 def bincount(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A long vector of a few different whole numbers."""
+    """A long vector of a few different integers."""
     why = "a long vector of few different numbers, as how often each class occurs"
     yield {"x": fixed(*vector(size), fill=below(BINS), dtype="int64"), "least": BINS, WHY: why}
+    words = size.extent(WORDS)
+    yield {
+        "x": fixed(*vector(size), fill=zipf(words), dtype="int64"),
+        "least": words,
+        WHY: "the words of a text, some very often: more counts than the nearest cache holds",
+    }
 
 
 EXPERTS = 64
@@ -139,14 +149,14 @@ def top_k(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             (size.batch, size.extent(WORDS)),
             50,
             -1,
-            "the best 50 of a vocabulary for each sentence, as in top-k sampling",
+            "the best 50 of a vocabulary for each sentence, for top-k sampling",
         ),
         ((size.extent(4096), EXPERTS), 6, -1, "six of 64 experts for each token, as DeepSeekMoE"),
         (
-            (size.pictures, size.extent(PROPOSALS)),
+            (size.images, size.extent(PROPOSALS)),
             size.extent(PROPOSALS) // 20,
             -1,
-            "the thousand best boxes of each picture, as a region proposal network keeps them",
+            "the thousand best boxes of each image, as a region proposal network keeps them",
         ),
         (tall(size), 1, 0, "the best of each long column, as the strongest response to a feature"),
     ):
@@ -174,7 +184,7 @@ def kth_smallest(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
             vector(size),
             max(1, 9 * rows * columns // 10),
             -1,
-            "a threshold with nine tenths of all weights below it, as for pruning by magnitude",
+            "a threshold with nine tenths of all weights below it, for pruning by magnitude",
         ),
     ):
         yield {"x": tensor(*shape), "k": k, "axis": axis, WHY: why}
@@ -191,7 +201,7 @@ def unique_runs(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     ):
         yield {"x": numbers, **wanted, WHY: why}
     rows = fixed(size.extent(10000), 1, fill=BOOLEAN)
-    yield {"x": rows, "axis": 0, WHY: "repeated rows removed, as of states that do not change"}
+    yield {"x": rows, "axis": 0, WHY: "repeated rows removed: states that do not change"}
 
 
 VOXELS = 32
@@ -202,11 +212,7 @@ VOXELS = 32
 def unique_slices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The cells of many points, of which some share one."""
     points = fixed(size.extent(10000), 3, fill=below(VOXELS), dtype="int64")
-    yield {
-        "x": points,
-        "axis": 0,
-        WHY: "cells of a point cloud, as for sparse convolution",
-    }
+    yield {"x": points, "axis": 0, WHY: "cells of a point cloud, for sparse convolution"}
     yield {
         "x": points,
         "axis": 0,
@@ -223,12 +229,12 @@ def histogram(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     # Steps that binary numbers have exactly, so that no element is at an edge by rounding.
     edges = [step / 8 for step in range(-BINS // 2, BINS // 2 + 1)]
     described: tuple[tuple[Roles, str], ...] = (
-        ({"count": BINS, "bounds": (-4, 4)}, "equal bins in a range, as of activations"),
+        ({"count": BINS, "bounds": (-4, 4)}, "equal bins in a range, for activations"),
         (
             {"count": BINS},
-            "equal bins from the least to the greatest, as of gradients in TensorBoard",
+            "equal bins from minimum to maximum, like those of gradients in TensorBoard",
         ),
-        ({"edges": fixed(BINS + 1, fill=literal(edges))}, "bins by their edges, as of ages"),
+        ({"edges": fixed(BINS + 1, fill=literal(edges))}, "bins by their edges, like ages"),
     )
     for bins, why in described:
         yield {"x": numbers, **bins, WHY: why}
@@ -244,10 +250,10 @@ def histogram_of_points(operation: CanonicalOperation, size: Preset) -> Iterable
         "x": pixels,
         "count": (levels,) * 3,
         "bounds": (0, 1) * 3,
-        WHY: "a picture's colours in equal boxes, as to compare pictures",
+        WHY: "an image's colours in equal boxes, as to compare images",
     }
     yield {
         "x": pixels,
         "edges": (edges,) * 3,
-        WHY: "colours in boxes by their edges, as of a palette: a search for each number",
+        WHY: "colours in boxes by their edges, like a palette's: a search for each number",
     }

@@ -10,12 +10,11 @@ from opperf.model import Fill, TensorSpec
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import DOMAINS, PAIRS, WHOLE_DTYPE
-from opperf.rules.families.elementwise import ROWS, of_one
+from opperf.rules.domains import DERIVATIVES, DOMAINS, PAIRS, WHOLE_DTYPE, fewest, largest
+from opperf.rules.families.elementwise import TO_TENTHS, of_one
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line
+from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, Shape, line
 from opperf.rules.sizes import Preset
-from opperf.rules.slow import DERIVATIVES, largest
 from opperf.rules.values import (
     ABOVE_ONE,
     NORMAL,
@@ -38,7 +37,7 @@ COMPLEX = "complex64"
     *(name for name, operation in OPERATIONS.items() if set(operation.inputs) == {"z"})
 )
 def of_complex(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One tensor of complex numbers, as of a spectrum."""
+    """One tensor of complex numbers, like a spectrum."""
     fill = DOMAINS.get(operation.name, NORMAL)
     for shape, why in of_one(size):
         yield {"z": tensor(*shape, fill=fill, dtype=COMPLEX), **why}
@@ -56,15 +55,15 @@ POLYNOMIALS = tuple(
 def of_two(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two tensors of one shape, or one with a row's values for all rows: these take too long for
     more shapes."""
-    shape = largest(operation.name, size)
+    shape, few = largest(operation.name, size), fewest(operation.name, size)
     first, second = operation.inputs
-    for left, right, why in (
-        (shape, shape, "two tensors of one shape: both vary from element to element"),
-        (shape, (1, shape[-1]), "a matrix and a row, as parameters of each feature"),
-        (column(size), column(size), DISPATCH),
+    for left, right, notes in (
+        (shape, shape, {WHY: "two tensors of one shape: both vary from element to element"}),
+        (shape, (1, shape[-1]), {WHY: "a matrix and a row: the row is read for each row"}),
+        (few, few, FEW),
     ):
         one, other = pair(operation.name, left, right)
-        yield {first: one, second: other, WHY: why}
+        yield {first: one, second: other, **notes}
 
 
 def pair(name: str, left: Shape, right: Shape) -> tuple[TensorSpec, TensorSpec]:
@@ -90,14 +89,15 @@ ORDERS: dict[str, tuple[int, Fill, str]] = {
 def of_order(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor, and the order of the function."""
     order, fill, use = ORDERS[operation.name]
-    for shape, why in ((largest(operation.name, size), use), (column(size), DISPATCH)):
-        yield {"x": tensor(*shape, fill=fill), "order": order, WHY: why}
+    name = operation.name
+    for shape, notes in ((largest(name, size), {WHY: use}), (fewest(name, size), FEW)):
+        yield {"x": tensor(*shape, fill=fill), "order": order, **notes}
 
 
 @FAMILIES.operation("round_to")
 def round_to(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A tensor to round to tenths."""
-    for shape, why in of_one(size, ROWS):
+    for shape, why in of_one(size, TO_TENTHS):
         yield {"x": tensor(*shape), "decimals": 1, **why}
 
 
@@ -108,7 +108,7 @@ PARAMETRISED: dict[str, tuple[dict[str, Fill], str]] = {
     ),
     "expn": (
         {"order": below(6, start=1)},
-        "exponential integrals of orders one to five, as of radiation through layers of air",
+        "exponential integrals of orders one to five, for radiation through layers of air",
     ),
     "hyp1f1": (
         {"a": POSITIVE, "b": ABOVE_ONE},
@@ -136,14 +136,14 @@ ARGUMENTS: dict[str, Fill] = {
 def of_parameters(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Parameters, whose derivatives frameworks lack, and a tensor, of one shape."""
     fills, use = PARAMETRISED[operation.name]
-    shapes = {largest(operation.name, size): use}
-    shapes.setdefault(column(size), DISPATCH)
-    for shape, why in shapes.items():
+    shapes: dict[Shape, Roles] = {largest(operation.name, size): {WHY: use}}
+    shapes.setdefault(fewest(operation.name, size), FEW)
+    for shape, notes in shapes.items():
         made: Roles = {
             role: fixed(*shape, fill=fill, dtype=WHOLE_DTYPE if role == "order" else REQUESTED)
             for role, fill in fills.items()
         }
-        yield {**made, "x": tensor(*shape, fill=ARGUMENTS[operation.name]), WHY: why}
+        yield {**made, "x": tensor(*shape, fill=ARGUMENTS[operation.name]), **notes}
 
 
 DEGREE = 4
@@ -156,7 +156,7 @@ def spherical_harmonic(operation: CanonicalOperation, size: Preset) -> Iterable[
     (count,) = line(size)
     yield {
         "degree": fixed(count, fill=below(DEGREE + 1, start=2), dtype=WHOLE_DTYPE),
-        # No order exceeds the least degree.
+        # No order exceeds the lowest degree.
         "order": fixed(count, fill=below(3), dtype=WHOLE_DTYPE),
         "theta": tensor(count, fill=between(0.1, 3.0)),
         "phi": tensor(count, fill=between(0.0, 6.0)),

@@ -1,6 +1,6 @@
 """Inputs of `jax.numpy` as NumPy's functions of the same names have them.
 
-A configuration with an argument that JAX's function lacks is omitted. Whole numbers have 32
+A configuration with an argument that JAX's function lacks is omitted. Integers have 32
 bits, as JAX has none of 64 unless it is asked for them.
 """
 
@@ -17,9 +17,8 @@ from opperf.operations.uses import Choice, Roles, Table, Use, Values
 from opperf.rules.configurations import inputs_of
 from opperf.rules.jax.beside_numpy import as_returned, numpy_values, retold, with_further
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
-from opperf.rules.numpy import layouts
-from opperf.rules.numpy import operations as numpy_operations
-from opperf.rules.registering import Families, Family, NoInputs
+from opperf.rules.numpy import elementwise
+from opperf.rules.registering import Families, Family, NoInputs, listed, merged, with_rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments
 
@@ -47,6 +46,14 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 LACKING = frozenset({"in1d"})
 """NumPy's functions that JAX does not have, beside all that draw random numbers."""
 
+COPIED: Mapping[str, Family | None] = {
+    **dict.fromkeys(("asarray", "from_dlpack"), None),
+    "imag": elementwise.not_of_real,
+    "real": elementwise.unary,
+}
+"""NumPy's functions that return an array as it is, or a view, where JAX copies: the family that has
+JAX's inputs, if one of NumPy's has."""
+
 RANDOM = "random."
 
 FAMILIES = Families()
@@ -63,7 +70,7 @@ def narrowed(value: Argument) -> Argument:
 
 def differentiated(value: Argument) -> Argument:
     """Returns an argument whose tensors of the requested dtype take a gradient: NumPy has none, and
-    its families say nothing of it. Literal data, as of an axis, takes none."""
+    its families say nothing of it. Literal data, such as an axis, takes none."""
 
     def differentiate(spec: TensorSpec) -> TensorSpec:
         takes = spec.dtype == REQUESTED and spec.fill.distribution != "literal"
@@ -80,8 +87,8 @@ def _numpy_operator(operator: Operator, own: Mapping[str, str]) -> Operator:
         name=operator.name.removeprefix(PREFIX),
         aliases=tuple(name.removeprefix(PREFIX) for name in operator.aliases),
         parameters=tuple(
-            msgspec.structs.replace(one, name=back.get(one.name, one.name))
-            for one in operator.parameters
+            msgspec.structs.replace(parameter, name=back.get(parameter.name, parameter.name))
+            for parameter in operator.parameters
         ),
     )
 
@@ -103,13 +110,18 @@ def of_numpy(family: Family, name: str = "") -> Family:
         found = family(_numpy_operator(operator, own), size)
         if isinstance(found, NoInputs):
             return found
-        further = (with_further(called, one) for one in found)
-        renamed = [_renamed(retold(one), own) for one in further if one is not None]
-        fitting = [one for one in renamed if _fits(operator, one)]
+        further = (
+            with_further(called, arguments) for arguments in with_rows(family, listed(found))
+        )
+        renamed = [
+            _renamed(retold(arguments), own) for arguments in further if arguments is not None
+        ]
+        fitting = [arguments for arguments in renamed if _fits(operator, arguments)]
         if not fitting:
             return NoInputs("no rule has arguments that it takes", searchable=True)
         return [
-            {key: differentiated(narrowed(value)) for key, value in one.items()} for one in fitting
+            {key: differentiated(narrowed(value)) for key, value in arguments.items()}
+            for arguments in fitting
         ]
 
     return made
@@ -146,7 +158,7 @@ def _use_of_numpy(use: Use, name: str) -> Use:
 
 def _operations() -> Table:
     table: Table = {}
-    for name, entry in numpy_operations.TABLE.items():
+    for name, entry in merged(NUMPY_MODULES, "OPERATIONS").items():
         if name in LACKING or name.startswith(RANDOM):
             continue
         if isinstance(entry, Choice):
@@ -160,11 +172,12 @@ def _operations() -> Table:
 OPERATIONS = _operations()
 
 for _module in NUMPY_MODULES:
-    if _module is layouts:
-        # JAX's arrays have no strides.
+    if not hasattr(_module, "FAMILIES"):
         continue
-    for _name, _family in _module.FAMILIES.by_name.items():
-        FAMILIES.add(PREFIX + _name)(of_numpy(_family, _name))
+    for _name, _own in _module.FAMILIES.by_name.items():
+        _why = _module.FAMILIES.replaces.get(_name, "")
+        if (_given := COPIED.get(_name, _own)) is not None:
+            FAMILIES.add(PREFIX + _name, replaces=_why)(of_numpy(_given, _name))
     for _name, _family in _module.FAMILIES.by_category.items():
         if _name not in FAMILIES.by_category:
             FAMILIES.category(_name)(of_numpy(_family))

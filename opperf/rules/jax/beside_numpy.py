@@ -1,4 +1,5 @@
-"""Arguments that functions of `jax.numpy` take beside NumPy's, without which they cannot be
+"""Functions of `jax.numpy` that NumPy has under other names, or not as functions of arrays; and
+arguments that functions of `jax.numpy` take beside NumPy's, without which they cannot be
 compiled, and NumPy's that they refuse.
 
 The shape of a compiled program's result is fixed: a result whose length depends on data has the
@@ -8,13 +9,17 @@ argument `size`, and is padded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from opperf.model import Argument, TensorSpec
-from opperf.operations.uses import Values, Written
+from opperf.model import Argument, DType, Fill, Operator, TensorSpec
+from opperf.operations.uses import Roles, Table, Values, Written, use
 from opperf.rules.configurations import WHY
-from opperf.rules.values import Arguments, fixed
+from opperf.rules.jax.properties import body
+from opperf.rules.registering import Families
+from opperf.rules.shapes import FEW, line, slim, square, tiny
+from opperf.rules.sizes import Preset
+from opperf.rules.values import OPEN_UNIT, REQUESTED, Arguments, fixed, tensor, tensors
 
 Further = Callable[[Arguments], dict[str, Argument]]
 """Makes the arguments that a function takes beside those of NumPy's."""
@@ -23,7 +28,7 @@ Further = Callable[[Arguments], dict[str, Argument]]
 def elements(arguments: Arguments, *names: str) -> int:
     """The number of elements of these arguments together."""
     specs = (arguments[name] for name in names)
-    return sum(math.prod(one.shape) for one in specs if isinstance(one, TensorSpec))
+    return sum(math.prod(spec.shape) for spec in specs if isinstance(spec, TensorSpec))
 
 
 def at_most(*names: str, **others: Argument) -> Further:
@@ -41,13 +46,8 @@ def chosen(arguments: Arguments) -> dict[str, Argument]:
     return {} if "x" in arguments else {"size": elements(arguments, "condition")}
 
 
-def kept_slices(arguments: Arguments) -> dict[str, Argument]:
-    """As many slices as a condition has elements."""
-    return {"size": elements(arguments, "condition")}
-
-
 MOST_PAIRS = 1 << 32
-"""Of two lists' elements, of which JAX compares each pair unless it is told to sort: of two million
+"""Of two lists' elements, of which JAX compares each pair unless asked to sort: of two million
 elements that takes minutes."""
 
 
@@ -73,7 +73,9 @@ FURTHER: Mapping[str, Further] = {
     **dict.fromkeys(("argwhere", "flatnonzero", "nonzero"), at_most("a")),
     "bincount": lambda arguments: {"length": arguments["minlength"]},
     **dict.fromkeys(("choose", "ravel_multi_index"), CLIPPED),
-    **dict.fromkeys(("compress", "extract"), kept_slices),
+    **dict.fromkeys(
+        ("compress", "extract"), lambda arguments: {"size": elements(arguments, "condition")}
+    ),
     **dict.fromkeys(("fill_diagonal", "place", "put", "put_along_axis"), COPIED),
     "intersect1d": at_most("ar1", fill_value=0),
     "isin": sorted_if_long,
@@ -97,6 +99,8 @@ REFUSED: Mapping[str, Callable[[Arguments], bool]] = {
     "astype": lambda arguments: arguments.get("dtype") == "float64",
     "histogram_bin_edges": lambda arguments: isinstance(arguments.get("bins"), str),
     "setdiff1d": lambda arguments: has_many_pairs(arguments, "ar1", "ar2"),
+    # As many results as elements would be far more than slices.
+    "unique": lambda arguments: "axis" in arguments,
 }
 """Whether JAX's function refuses NumPy's arguments, by NumPy's name."""
 
@@ -171,3 +175,69 @@ def padded(array: Any, size: int, axis: int, fill: Any = 0) -> Any:
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, max(0, size - array.shape[axis]))
     return np.pad(array, widths, constant_values=fill)
+
+
+def axes_in_order(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """The arguments of a transposition, which requires axes: all of them in reverse by default."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    return {"a": x, "axes": roles.get("axes", tuple(reversed(range(len(x.shape)))))}
+
+
+OPERATIONS: Table = {
+    "jnp.array": use("identity", "x=object -dtype -copy -ndmin"),
+    "jnp.asarray": use("identity", "x=a -dtype"),
+    "jnp.concat": use("concatenate", "tensors=arrays axis"),
+    "jnp.copy": use("identity", "x=a"),
+    "jnp.from_dlpack": use("identity", "x -device -copy"),
+    "jnp.permute_dims": use("transpose", "x=a axes", to_arguments=axes_in_order),
+}
+
+
+FAMILIES = Families()
+
+
+@FAMILIES.add("jnp.array", "jnp.asarray")
+def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix in another dtype."""
+    yield {
+        operator.tensors[0].name: tensor(*square(size), dtype="int32"),
+        "dtype": DType(REQUESTED),
+        WHY: "integers to the dtype of a network, as pixels",
+    }
+
+
+@FAMILIES.add(
+    "jnp.polyval",
+    replaces="XLA folds zeros of the backward pass as large as the numbers: fewer of them",
+)
+def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A polynomial of degree 4. For a million numbers XLA would fold zeros of its unrolled backward
+    pass for a quarter of a minute."""
+    for shape, notes in ((slim(size), {WHY: FITTED}), (tiny(size), FEW)):
+        yield {"p": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), **notes}
+
+
+FITTED = "a quartic that was fitted to a curve, at many places"
+
+NOT_BENCHMARKED = {
+    "jnp.fromiter": "JAX does not implement it: it raises an error for any arguments",
+    "jnp.mask_indices": "calls a Python function for a mask, whose time would be measured",
+}
+"""Functions that cannot be called on their own, each with the reason."""
+
+
+@FAMILIES.also("jnp.piecewise")
+def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Functions of the elements where masks are set, where NumPy's inputs have numbers."""
+    for why, shape in (
+        ("a leaky rectifier written in two pieces", square(size)),
+        ("the same of a shorter vector", line(size)),
+    ):
+        positive = fixed(*shape, fill=Fill("boolean"), dtype="bool")
+        yield {
+            "x": tensor(*shape),
+            "condlist": tensors([positive]),
+            "funclist": (body("unchanged"), body("leak")),
+            WHY: why,
+        }

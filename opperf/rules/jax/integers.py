@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Argument, Fill, Operator
+from opperf.model import Argument, Fill
 from opperf.rules.configurations import WHY
 from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal, votes
 from opperf.rules.registering import Families
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, PADDED, Arguments, below, fixed
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -89,13 +89,13 @@ def positions(size: Preset) -> Iterable[Arguments]:
 
 OPERANDS: Named = ("x", "y")
 CODES = "hashes of 32 bits, as distances of codes"
-BOTH = "two masks in bool, as of padding and of causal attention: where both hold"
-EITHER = "two masks in bool, as of missing and of extreme values: where either holds"
-AGREEMENT = "predicted classes and labels in int32, as of an accuracy"
-ERRORS = "predicted classes and labels in int32, as of an error rate"
+BOTH = "two masks in bool, of padding and of causal attention: where both hold"
+EITHER = "two masks in bool, of missing and of extreme values: where either holds"
+AGREEMENT = "predicted classes and labels in int32, for accuracy"
+ERRORS = "predicted classes and labels in int32, for an error rate"
 FRACTIONS = "large numerators and denominators in int32: more steps than small ones"
 DENOMINATORS = "large denominators in int32, of fractions that are added: more steps"
-OPPOSITE = "a mask in bool, as of padding: where it does not hold"
+OPPOSITE = "a mask of padding in bool: where it does not hold"
 TO_ROWS, TO_CELLS = (f"flat indices in int32 to their {what}" for what in ("rows", "columns"))
 
 ROWS: Mapping[str, Variants] = {
@@ -125,7 +125,6 @@ ROWS: Mapping[str, Variants] = {
     "jnp.left_shift": hashes("x", "hashes of 32 bits, the half of a rotation", y=ROTATION),
     "jnp.less": before("x", "y", SIGNED),
     "jnp.less_equal": before("y", "x", SIGNED),
-    "jnp.mod": rows(TO_CELLS, {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS),
     "jnp.not_equal": two(OPERANDS, LABELS, SIGNED, ERRORS),
     "jnp.remainder": rows(
         "signed hashes to rows of a hashed table",
@@ -179,9 +178,4 @@ ROWS: Mapping[str, Variants] = {
     "scipy.stats.mode": votes("a", "axis", SIGNED),
 }
 """Configurations by function."""
-
-
-@FAMILIES.also(*ROWS)
-def integers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of a function in `ROWS`."""
-    return own(ROWS, operator, size)
+add_rows(FAMILIES.also, ROWS)

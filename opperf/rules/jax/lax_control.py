@@ -9,8 +9,8 @@ from opperf.model import Mapping as Fields
 from opperf.rules.bert import UNITS, layer_width
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import matrix_to_diagonalise
-from opperf.rules.jax.functions import body
-from opperf.rules.pictures import channels_last, feature_maps, network_maps
+from opperf.rules.image_shapes import channels_last, feature_maps, network_maps
+from opperf.rules.jax.properties import body
 from opperf.rules.registering import Families
 from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -189,7 +189,7 @@ def associative(size: Preset) -> Iterable[Arguments]:
         "fn": lax("max"),
         "elems": tensor(time, batch, width),
         "reverse": True,
-        WHY: "the greatest number from each step on, as an upper envelope of returns",
+        WHY: "the maximum from each step on, as an upper envelope of returns",
     }
 
 
@@ -197,7 +197,7 @@ def reduced(size: Preset) -> Iterable[Arguments]:
     """Sums, and combinations that XLA has no operation for."""
     for why, function, begin, axes in (
         ("sums along rows, which JAX knows as a reduction of its own", lax("add"), 0.0, (1,)),
-        ("the greatest number of each column", lax("max"), MINUS_INFINITY, (0,)),
+        ("the maximum of each column", lax("max"), MINUS_INFINITY, (0,)),
         (
             "the logarithm of sums of exponentials, by a function of one's own",
             body("log_add"),
@@ -232,7 +232,7 @@ def windows(size: Preset) -> Iterable[Arguments]:
         "window_dimensions": (1, 3, 3, 1),
         "window_strides": (1, 2, 2, 1),
         "padding": "SAME",
-        WHY: "ResNet in Flax, the maxima behind the first layer",
+        WHY: "ResNet in Flax, the maxima after the first layer",
     }
     yield {
         "operand": maps,
@@ -278,7 +278,7 @@ def linear_system(size: Preset) -> Iterable[Arguments]:
     }
     for why, shape in (
         ("a screened Poisson equation on a ring, one right-hand side", vector(size)),
-        ("the same of many columns at once, as of the layers of a grid", square(size)),
+        ("the same of many columns at once, such as the layers of a grid", square(size)),
     ):
         yield {**made, "b": tensor(*shape), WHY: why}
 
@@ -338,7 +338,7 @@ def over_axes(size: Preset) -> Iterable[Arguments]:
     """A reduction along one axis after the other."""
     for why, function in (
         ("sums over batch and time, one axis after the other", body("sum_along")),
-        ("the greatest of each feature, one axis after the other", Function("jax.numpy.amax")),
+        ("the maximum of each feature, one axis after the other", Function("jax.numpy.amax")),
     ):
         yield {"func": function, "a": tensor(*cube(size)), "axes": (0, 1), WHY: why}
 

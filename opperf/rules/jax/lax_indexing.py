@@ -8,13 +8,13 @@ from opperf.model import Fill, Function, Operator, TensorSpec
 from opperf.model import Mapping as Fields
 from opperf.rules.bert import HEADS, WIDTH
 from opperf.rules.configurations import WHY
-from opperf.rules.families.indexing import mask
-from opperf.rules.jax.functions import body
+from opperf.rules.families.indexing import FEATURES, mask, nodes
+from opperf.rules.jax.properties import body
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, Arguments, below, donated, fixed, tensor, tensors
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -23,9 +23,6 @@ INDEX = "int32"
 
 IN_RANGE = "promise_in_bounds"
 """Mode without a check of the indices."""
-
-FEATURES = 64
-"""Features of a node of a graph."""
 
 
 def indices(*shape: int, limit: int, fill: Fill | None = None) -> TensorSpec:
@@ -51,7 +48,7 @@ def gathered(size: Preset) -> Iterable[Arguments]:
         "start_indices": indices(count, 1, limit=rows),
         "dimension_numbers": Fields(dict(ROWS)),
         "slice_sizes": (1, columns),
-        WHY: "rows of a table at random, as of word vectors: short copies",
+        WHY: "rows of a table at random, such as word vectors: short copies",
     }
     yield {
         "operand": tensor(rows, columns),
@@ -104,11 +101,6 @@ TO_ELEMENTS = {
 """Single elements to a matrix, each at an index of a row and a column."""
 
 
-def nodes(size: Preset) -> int:
-    """Nodes of a graph."""
-    return size.extent(10000)
-
-
 def messages(size: Preset, fill: Fill = POSITIVE) -> Arguments:
     """Features of nodes, and a message along each of their edges, several to a node."""
     edges = 4 * nodes(size)
@@ -134,7 +126,7 @@ def shuffled_rows(size: Preset) -> Arguments:
 
 def distinct(limit: int) -> TensorSpec:
     """Half as many indices as the limit, each once: every second one."""
-    data = [[2 * one] for one in range(limit // 2)]
+    data = [[2 * index] for index in range(limit // 2)]
     return indices(limit // 2, 1, limit=limit, fill=Fill("literal", data=data))
 
 
@@ -156,12 +148,12 @@ SCATTERED = {
         "x.at[rows].set(values), as results put back in the order of their samples",
     ),
     "lax.scatter_add": ("summed", "x.at[rows].add(values), as a sparse gradient of word vectors"),
-    "lax.scatter_sub": ("subtracted", "x.at[rows].add(-values), as a sparse update of parameters"),
+    "lax.scatter_sub": ("subtracted", "x.at[rows].subtract(values), as a sparse update"),
     "lax.scatter_mul": ("multiplied", "x.at[rows].mul(values), as decay of the rows that are used"),
-    "lax.scatter_min": ("compared, the least kept", "x.at[rows].min(values), as distances relax"),
-    "lax.scatter_max": ("compared, the greatest kept", "x.at[rows].max(values), as PointNet++"),
+    "lax.scatter_min": ("compared, the minimum kept", "x.at[rows].min(values), as distances relax"),
+    "lax.scatter_max": ("compared, the maximum kept", "x.at[rows].max(values), as the best so far"),
 }
-"""What is done with messages at their nodes, and with rows that are distinct."""
+"""How messages are combined at their nodes, and what is done with rows that are distinct."""
 
 
 @FAMILIES.add(*SCATTERED)
@@ -187,7 +179,7 @@ def applied(size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     del made["updates"]
     for why, function in (
-        ("x.at[rows].apply(tanh), rows squashed in place", Function("jax.lax.tanh")),
+        ("x.at[rows].apply(tanh), rows squashed", Function("jax.lax.tanh")),
         ("x.at[rows].apply(leak), rows that are nearly masked", body("leak")),
     ):
         yield {**made, "func": function, "update_shape": (rows // 2, columns), WHY: why}
@@ -195,7 +187,7 @@ def applied(size: Preset) -> Iterable[Arguments]:
 
 def cache(size: Preset) -> tuple[int, int, int, int]:
     """Shape of a decoder's cache of keys or values: by sentence, place and head."""
-    return (size.pictures, size.extent(1024, least=32), HEADS, WIDTH)
+    return (size.images, size.extent(1024, least=32), HEADS, WIDTH)
 
 
 def sliced(size: Preset) -> Iterable[Arguments]:
@@ -205,17 +197,17 @@ def sliced(size: Preset) -> Iterable[Arguments]:
         "operand": tensor(rows, columns),
         "start_indices": tensors([place(rows // 2), place(columns // 2)]),
         "slice_sizes": (rows // 2, columns // 2),
-        WHY: "a block of a matrix at a place that a loop counts, as of blocked attention",
+        WHY: "a block of a matrix at an index that a loop counts, for blocked attention",
     }
     side = size.side(256)
     crop = 7 * side // 8
     yield {
-        "operand": tensor(size.pictures, side, side, 3),
+        "operand": tensor(size.images, side, side, 3),
         "start_indices": tensors(
             [place(1), place(side - crop + 1), place(side - crop + 1), place(1)]
         ),
-        "slice_sizes": (size.pictures, crop, crop, 3),
-        WHY: "pictures cropped at random, all at the same place, channels last",
+        "slice_sizes": (size.images, crop, crop, 3),
+        WHY: "images cropped at random, all at the same place, channels last",
     }
 
 
@@ -250,7 +242,7 @@ def updated(size: Preset) -> Iterable[Arguments]:
         "operand": tensor(rows, columns),
         "update": tensor(rows // 2, columns // 2),
         "start_indices": tensors([place(rows // 2), place(columns // 2)]),
-        WHY: "a block of a matrix, as of a blocked factorisation",
+        WHY: "a block of a matrix, for a blocked factorisation",
     }
 
 
@@ -270,7 +262,7 @@ def updated_along(size: Preset) -> Iterable[Arguments]:
         "update": tensor(1, heads * width),
         "start_index": place(length),
         "axis": 0,
-        WHY: "a step's results appended to those of all steps, as a loop collects them",
+        WHY: "a step's results among those of all steps, as a loop collects them",
     }
 
 
@@ -306,18 +298,12 @@ def at_one(is_dynamic: bool, size: Preset) -> Iterable[Arguments]:
     batch, length, heads, width = cache(size)
     for why, axis, keeps in (
         ("one token of a sequence in the middle, as a recurrent step reads it", 1, True),
-        ("the same with one axis less, as the state of the last token", 1, False),
+        ("the same with one axis less, as a loop over a sequence reads it", 1, False),
         ("one sample of a batch: a contiguous copy", 0, True),
     ):
         shape = (batch, length, heads * width)
         at = place(shape[axis]) if is_dynamic else shape[axis] // 2
-        yield {
-            "operand": tensor(*shape),
-            "index": at,
-            "axis": axis,
-            "keepdims": keeps,
-            WHY: why,
-        }
+        yield {"operand": tensor(*shape), "index": at, "axis": axis, "keepdims": keeps, WHY: why}
 
 
 def taken(size: Preset) -> Iterable[Arguments]:
@@ -335,7 +321,7 @@ def taken(size: Preset) -> Iterable[Arguments]:
         "src": tensor(rows, columns),
         "idxs": tensors([indices(count, limit=rows)]),
         "axes": (0,),
-        WHY: "rows of a table at random, as of word vectors",
+        WHY: "rows of a table at random, such as word vectors",
     }
 
 
@@ -352,12 +338,7 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.scatter_apply": applied,
 }
 """Configurations by function."""
-
-
-@FAMILIES.add(*VARIANTS)
-def at_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays, and places within their extents."""
-    return own(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)
 
 
 FURTHER: Mapping[str, Variants] = {
@@ -367,11 +348,6 @@ FURTHER: Mapping[str, Variants] = {
             "cases": tensors([tensor(*square(size))] * 2),
             WHY: "a mask of two arrays, which is what jnp.where becomes",
         }
-    ],
+    ]
 }
-
-
-@FAMILIES.also(*FURTHER)
-def by_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A mask in place of indices."""
-    return own(FURTHER, operator, size)
+add_rows(FAMILIES.also, FURTHER)

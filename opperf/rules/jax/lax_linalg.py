@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Operator, TensorSpec
-from opperf.operations import OPERATIONS
+from opperf.model import TensorSpec
+from opperf.operations import OPERATIONS as CANONICAL
 from opperf.rules.configurations import WHY
 from opperf.rules.families.factors import exchanges, of_definite
 from opperf.rules.families.linalg import (
@@ -29,7 +29,7 @@ from opperf.rules.values import (
     literal,
     tensor,
 )
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -52,7 +52,7 @@ def triangular(size: Preset) -> Iterable[Arguments]:
             {"left_side": True, "transpose_a": True},
         ),
         (
-            "the unknown on the left of the matrix, as in the gradient of Cholesky's factor",
+            "the unknown on the left of the matrix: the gradient of Cholesky's factor",
             shape,
             (SIDES, rows),
             {},
@@ -97,7 +97,7 @@ def tridiagonal(size: Preset) -> Iterable[Arguments]:
     for why, shape, sides in (
         ("an implicit step of diffusion along a line, one right-hand side", (long,), 1),
         ("cubic splines of many curves through the same knots", (long,), SIDES),
-        ("a stack of implicit steps, as of the columns of an atmosphere", (size.batch, 128), 1),
+        ("a stack of implicit steps, such as the columns of an atmosphere", (size.batch, 128), 1),
     ):
         band = {"dl": BAND, "d": DOMINANT, "du": BAND}
         yield {
@@ -112,7 +112,7 @@ def updated_factor(size: Preset) -> Iterable[Arguments]:
     of a second for each."""
     for rows, why in (
         (64, "a small factor of 64 variables, as a filter's in each of its steps"),
-        (128, "one observation more in a factor, as of recursive least squares"),
+        (128, "one observation more in a factor, for recursive least squares"),
     ):
         factor = tensor(rows, rows, fill=UPPER_TRIANGULAR)
         yield {"r_matrix": factor, "w_vector": tensor(rows), WHY: why}
@@ -134,7 +134,7 @@ def own_product(size: Preset) -> Iterable[Arguments]:
 
 def diagonalised(size: Preset) -> Iterable[Arguments]:
     """Matrices that are not symmetric, by both forms of their eigenvectors."""
-    for made in general(OPERATIONS["eigenvectors"], size):
+    for made in general(CANONICAL["eigenvectors"], size):
         yield {**made, "compute_left_eigenvectors": False}
     yield {
         "x": tensor(*matrix_to_diagonalise(size)),
@@ -152,7 +152,7 @@ def reduced(size: Preset) -> Iterable[Arguments]:
     }
     yield {
         "a": tensor(*stack_of_matrices(size)),
-        WHY: "a stack of small Jacobians, as of a system at many points: LAPACK for each",
+        WHY: "a stack of small Jacobians, of a system at many points: LAPACK for each",
     }
 
 
@@ -164,7 +164,7 @@ def reduced_to_three(size: Preset) -> Iterable[Arguments]:
     }
     yield {
         "a": definite(stack_of_matrices(size)),
-        WHY: "a stack of small covariances, as of a mixture: LAPACK for each",
+        WHY: "a stack of small covariances, such as a mixture's: LAPACK for each",
     }
 
 
@@ -183,7 +183,7 @@ def polar(size: Preset) -> Iterable[Arguments]:
     """A general matrix, and a symmetric one."""
     yield {
         "x": tensor(*matrix_to_diagonalise(size)),
-        WHY: "a layer's weights to the nearest orthogonal matrix, as Muon's step is",
+        WHY: "a layer's update to the nearest orthogonal matrix, as Muon takes it",
     }
     yield {
         "x": definite(matrix_to_diagonalise(size)),
@@ -209,7 +209,7 @@ def permuted(size: Preset) -> Iterable[Arguments]:
 def from_zero(pivots: object) -> object:
     """Pivots counted from zero in place of one, in any number of lists."""
     if isinstance(pivots, list):
-        return [from_zero(one) for one in pivots]
+        return [from_zero(element) for element in pivots]
     assert isinstance(pivots, int)
     return pivots - 1
 
@@ -217,10 +217,10 @@ def from_zero(pivots: object) -> object:
 VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.cholesky_update": updated_factor,
     "lax.linalg.eig": diagonalised,
-    "lax.linalg.eigh": lambda size: symmetric(OPERATIONS["eigenvectors_of_symmetric"], size),
+    "lax.linalg.eigh": lambda size: symmetric(CANONICAL["eigenvectors_of_symmetric"], size),
     "lax.linalg.hessenberg": reduced,
     # Its pivots count from zero, those of the operation from one.
-    "lax.linalg.lu": lambda size: of_definite(OPERATIONS["lu_packed"], size),
+    "lax.linalg.lu": lambda size: of_definite(CANONICAL["lu_packed"], size),
     "lax.linalg.lu_pivots_to_permutation": permuted,
     "lax.linalg.qdwh": polar,
     "lax.linalg.schur": schur,
@@ -232,7 +232,4 @@ VARIANTS: Mapping[str, Variants] = {
 """Configurations by function."""
 
 
-@FAMILIES.add(*VARIANTS)
-def factors(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices, and stacks of small ones."""
-    return own(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)

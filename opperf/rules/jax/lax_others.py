@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Device, DType, Operator
+from opperf.model import Device, DType
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import network_maps
+from opperf.rules.image_shapes import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, REQUESTED, Arguments, between, fixed, tensor
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -26,7 +26,7 @@ SPECTRUM = "complex64"
 
 
 def transformed(size: Preset) -> Iterable[Arguments]:
-    """Signals, pictures and their spectra."""
+    """Signals, images and their spectra."""
     rows, columns = square(size)
     batch, channels, height, width = network_maps(size, 32, 64, 64)
     half = columns // 2 + 1
@@ -65,7 +65,7 @@ def bits(size: Preset) -> Iterable[Arguments]:
             square(size),
             "uint32",
         ),
-        ("bytes of random bits, as of stochastic rounding", vector(size), "uint8"),
+        ("bytes of random bits, for stochastic rounding", vector(size), "uint8"),
     ):
         yield {"key": state, "shape": shape, "dtype": dtype, WHY: why}
 
@@ -73,7 +73,7 @@ def bits(size: Preset) -> Iterable[Arguments]:
 def gamma_samples(size: Preset) -> Iterable[Arguments]:
     """Samples of gamma distributions, and their shape parameters."""
     for why, shape in (
-        ("gradients of samples by their parameter, as of a Dirichlet policy", line(size)),
+        ("gradients of samples by their parameter, for a Dirichlet policy", line(size)),
         ("the same of a batch of topics' mixtures", (size.batch, 128)),
     ):
         alpha, sample = (fixed(*shape, fill=POSITIVE) for _ in range(2))
@@ -106,7 +106,8 @@ VARIANTS: Mapping[str, Variants] = {
 """Configurations by function."""
 
 
-@FAMILIES.add(*VARIANTS)
-def others(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays, with what each function takes beside them."""
-    return own(VARIANTS, operator, size)
+add_rows(
+    FAMILIES.add,
+    VARIANTS,
+    replaces="XLA's loops run until the slowest element converges: fewer elements",
+)

@@ -4,15 +4,77 @@ and of groups of rows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
+from opperf.model import Argument, Operator, TensorSpec
 from opperf.model import Mapping as Fields
-from opperf.model import Operator, TensorSpec
+from opperf.operations.uses import Array, Choice, Roles, Table, of_ranks, use
 from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH, layer_width
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
+
+Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
+"""`dimension_numbers` of a product: the axes of each array that are summed over, and those that
+count matrices of a stack."""
+
+OF_STACKS: Contraction = (((2,), (1,)), ((0,), (0,)))
+"""Each matrix of a stack by another."""
+
+OF_FIRST_AXES: Contraction = (((0, 1), (0, 1)), ((), ()))
+"""Sums over the first two axes of both."""
+
+
+def of_first_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The arguments of sums over the first two axes."""
+    own = roles["axes"] == OF_FIRST_AXES[0]
+    return {"lhs": roles["x"], "rhs": roles["y"]} if own else None
+
+
+def first_axes_roles(lhs: Array, rhs: Array, dimension_numbers: Contraction) -> dict[str, Any]:
+    """The inputs of sums over some axes of both."""
+    return {"x": lhs, "y": rhs, "axes": dimension_numbers[0]}
+
+
+def triangular_roles(
+    a: Array,
+    b: Array,
+    left_side: bool = False,
+    lower: bool = False,
+    transpose_a: bool = False,
+    unit_diagonal: bool = False,
+) -> dict[str, Any]:
+    """A triangular system."""
+    return {
+        **{"x": b, "triangle": a, "right": not left_side, "upper": not lower},
+        **{"transpose": transpose_a, "unit": unit_diagonal},
+    }
+
+
+REDUCED: dict[str, Argument] = {"full_matrices": False}
+"""Vectors as many as values: of many rows there would be as many vectors of that length, and JAX
+has gradients of this form alone."""
+
+OPERATIONS: Table = {
+    "lax.batch_matmul": of_ranks(use("matrix_product", "x=lhs y=rhs"), x=3, y=3),
+    "lax.dot": Choice(
+        "dimension_numbers",
+        {
+            None: use("dot", "x=lhs y=rhs"),
+            OF_STACKS: of_ranks(use("matrix_product", "x=lhs y=rhs -dimension_numbers"), x=3, y=3),
+            OF_FIRST_AXES: use("tensordot", first_axes_roles, to_arguments=of_first_axes),
+        },
+    ),
+    "lax.linalg.cholesky": use("cholesky", "x -symmetrize_input"),
+    "lax.linalg.householder_product": use("householder_product", "packed=a scales=taus"),
+    "lax.linalg.ormqr": use("householder_times", "packed=a scales=taus other=c left transpose"),
+    "lax.linalg.qr": use("qr", "x -full_matrices", also=REDUCED),
+    "lax.linalg.svd": use("svd", "x -full_matrices", also=REDUCED),
+    "lax.linalg.triangular_solve": use("triangular_solution", triangular_roles),
+}
+
 
 FAMILIES = Families()
 
@@ -22,7 +84,7 @@ EXPERTS = 8
 
 def attention(size: Preset) -> Iterable[Arguments]:
     """Heads of attention as a stack of two axes."""
-    heads = (size.pictures, HEADS, size.extent(128, least=8), WIDTH)
+    heads = (size.images, HEADS, size.extent(128, least=8), WIDTH)
     batch, count, tokens, _ = heads
     yield {
         "lhs": tensor(batch, count, tokens, tokens),
@@ -34,7 +96,7 @@ def attention(size: Preset) -> Iterable[Arguments]:
 def loads(size: Preset) -> TensorSpec:
     """Tokens of each expert: as uneven as a router's, together all."""
     each = tokens(size) // EXPERTS
-    shares = [each + (each // 2 if one % 2 else -(each // 2)) for one in range(EXPERTS)]
+    shares = [each + (each // 2 if expert % 2 else -(each // 2)) for expert in range(EXPERTS)]
     return fixed(EXPERTS, fill=literal(shares), dtype="int32")
 
 
@@ -98,19 +160,11 @@ FURTHER: Mapping[str, Variants] = {"lax.batch_matmul": attention}
 """Beside the products of all frameworks."""
 
 
-@FAMILIES.also(*FURTHER)
-def other_stacks(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Stacks of several axes."""
-    return own(FURTHER, operator, size)
+add_rows(FAMILIES.also, FURTHER)
 
 
 RAGGED: Mapping[str, Variants] = {
     "lax.ragged_dot": ragged,
     "lax.ragged_dot_general": ragged_by_axes,
 }
-
-
-@FAMILIES.add(*RAGGED)
-def of_groups(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Products of groups of rows, each with its own matrix."""
-    return own(RAGGED, operator, size)
+add_rows(FAMILIES.add, RAGGED)

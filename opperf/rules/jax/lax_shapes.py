@@ -3,18 +3,194 @@ that only JAX's functions take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from opperf.model import Operator
+import numpy as np
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Array, Roles, Table, Values, as_list, use
 from opperf.rules.bert import few_sentences, layer_width, scores
 from opperf.rules.configurations import WHY
-from opperf.rules.families.shapes import PER_UNIT, heads
-from opperf.rules.jax.operations.lax_elementwise import scalar
-from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families
+from opperf.rules.families.shapes import PER_UNIT, POOLED
+from opperf.rules.image_shapes import feature_maps
+from opperf.rules.jax.lax_elementwise import scalar, without_family
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import MOSTLY_DISPATCH, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
+from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
+
+
+def shape_of(roles: Roles) -> tuple[int, ...]:
+    """The shape of the tensor `x`."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    return x.shape
+
+
+def complete(shape: Sequence[int], count: int) -> tuple[int, ...]:
+    """A shape of so many elements, with its extent of -1 replaced: `jax.lax` infers none."""
+    known = math.prod(extent for extent in shape if extent >= 0)
+    return tuple(count // known if extent < 0 else extent for extent in shape)
+
+
+def reshape_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor, and all extents of its new shape."""
+    shape = roles["shape"]
+    assert isinstance(shape, tuple)
+    count = math.prod(shape_of(roles))
+    return {"operand": roles["x"], "new_sizes": complete(shape, count)}  # type: ignore[arg-type]
+
+
+def reshape_roles(
+    operand: Array, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """A tensor, with its axes in the order in which they are read, and its new shape."""
+    x = operand if dimensions is None else operand.transpose(dimensions)
+    return {"x": x, "shape": tuple(new_sizes)}
+
+
+def collapse_roles(
+    operand: Array, start_dimension: int, stop_dimension: int | None = None
+) -> dict[str, Any]:
+    """A tensor, and its shape with some axes joined."""
+    stop = operand.ndim if stop_dimension is None else stop_dimension
+    return {"x": operand, "shape": (*operand.shape[:start_dimension], -1, *operand.shape[stop:])}
+
+
+def broadcast_roles(
+    operand: Array, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+) -> dict[str, Any]:
+    """A tensor with axes of extent 1 between its own, and the shape to broadcast to."""
+    extents = [1] * len(shape)
+    for axis, extent in zip(broadcast_dimensions, operand.shape, strict=True):
+        extents[axis] = extent
+    return {"x": operand.reshape(extents), "shape": tuple(shape)}
+
+
+def broadcast_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor, the shape, and the axis of it that each of the tensor's is."""
+    axes = tuple(range(len(shape_of(roles))))
+    return {"operand": roles["x"], "shape": roles["shape"], "broadcast_dimensions": axes}
+
+
+def flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and a list of axes, by default all."""
+    axes = as_list(roles["axis"]) if "axis" in roles else tuple(range(len(shape_of(roles))))
+    return {"operand": roles["x"], "dimensions": axes}
+
+
+def transpose_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and the order of its axes, by default reversed."""
+    reverse = tuple(reversed(range(len(shape_of(roles)))))
+    return {"operand": roles["x"], "permutation": roles.get("axes", reverse)}
+
+
+Border = Sequence[tuple[int, int, int]]
+
+
+def pad_roles(operand: Array, padding_value: Any, padding_config: Border) -> dict[str, Any]:
+    """A tensor, with zeros between its elements where there are to be some, and the widths of its
+    border of zeros."""
+    assert float(padding_value) == 0.0
+    steps = [1 + between for _, _, between in padding_config]
+    spread = np.zeros(
+        [(extent - 1) * step + 1 for extent, step in zip(operand.shape, steps, strict=True)]
+    )
+    spread[tuple(slice(None, None, step) for step in steps)] = operand
+    widths = [(before, after) for before, after, _ in padding_config]
+    return {"x": spread, "widths": widths, "mode": "constant"}
+
+
+def pad_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor, zero, and the widths before, behind and between the elements of each axis; None for
+    other modes."""
+    widths = roles["widths"]
+    assert isinstance(widths, tuple)
+    if roles["mode"] != "constant":
+        return None
+    config = tuple((*pair, 0) for pair in widths)  # type: ignore[misc]
+    return {"operand": roles["x"], "padding_value": scalar(0.0), "padding_config": config}
+
+
+def split_roles(operand: Array, sizes: Sequence[int], axis: int = 0) -> dict[str, Any]:
+    """A tensor, the axis, and where the parts but the first begin."""
+    starts = tuple(int(end) for end in np.cumsum(sizes)[:-1])
+    return {"x": operand, "axis": axis, "starts": starts}
+
+
+def split_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor, and the extents of its parts along the first axis."""
+    extent, parts, starts = shape_of(roles)[0], roles.get("parts"), roles.get("starts")
+    if isinstance(parts, int):
+        return {"operand": roles["x"], "sizes": (extent // parts,) * parts}
+    assert isinstance(starts, tuple)
+    return {"operand": roles["x"], "sizes": tuple(np.diff((0, *starts, extent)).tolist())}  # type: ignore[arg-type]
+
+
+def slice_roles(
+    operand: Array, start_index: int, limit_index: int, stride: int = 1, axis: int = 0
+) -> dict[str, Any]:
+    """A tensor, and a slice of each axis, of all but one the whole."""
+    shape = operand.shape
+
+    def at(value: int, others: Sequence[int]) -> tuple[int, ...]:
+        return (*others[:axis], value, *others[axis + 1 :])
+
+    return {
+        "data": operand,
+        "begin": at(start_index, [0] * operand.ndim),
+        "end": at(limit_index, shape),
+        "step": at(stride, [1] * operand.ndim),
+    }
+
+
+def bitcast_roles(operand: Array, new_dtype: Any) -> dict[str, Any]:
+    """A tensor, and the name of another dtype for the bits that it has in single precision:
+    the numbers are exact in double, but have other bits there."""
+    single = operand.astype(np.float32) if operand.dtype.kind == "f" else operand
+    return {"x": single, "dtype": np.dtype(new_dtype).name}
+
+
+def in_parts(made: Array, arguments: Values) -> Array:
+    """The parts of each element along a new last axis, where a dtype is narrower."""
+    shape = arguments["operand"].shape
+    return made if made.shape == shape else made.reshape(*shape, -1)
+
+
+OPERATIONS: Table = {
+    "lax.bitcast_convert_type": use("bitcast", bitcast_roles, in_parts),
+    "lax.broadcast": use(
+        "broadcast", lambda operand, sizes: {"x": operand, "shape": (*sizes, *operand.shape)}
+    ),
+    "lax.broadcast_like": use("broadcast_like", "x=arr like=like_arr"),
+    "lax.broadcast_in_dim": use("broadcast", broadcast_roles, to_arguments=broadcast_arguments),
+    "lax.broadcast_to_rank": use(
+        "reshape",
+        lambda x, rank: {"x": x, "shape": (1,) * (rank - x.ndim) + x.shape},
+        to_arguments=without_family,
+    ),
+    "lax.collapse": use("reshape", collapse_roles, to_arguments=without_family),
+    "lax.concatenate": use("concatenate", "tensors=operands axis=dimension"),
+    "lax.convert_element_type": use("cast", "x=operand dtype=new_dtype"),
+    "lax.expand_dims": use("expand_dims", "x=array axis=dimensions", to_arguments=without_family),
+    "lax.pad": use("pad", pad_roles, to_arguments=pad_arguments),
+    "lax.reshape": use("reshape", reshape_roles, to_arguments=reshape_arguments),
+    "lax.rev": use("flip", "x=operand axis=dimensions", to_arguments=flip_arguments),
+    "lax.slice": use("slice", "data=operand begin=start_indices end=limit_indices step=strides"),
+    "lax.slice_in_dim": use("slice", slice_roles, to_arguments=without_family),
+    "lax.split": use("split", split_roles, to_arguments=split_arguments),
+    "lax.stack": use("stack", "tensors=operands axis"),
+    "lax.squeeze": use("squeeze", "x=array axis=dimensions", to_arguments=without_family),
+    "lax.tile": use("tile", "x=operand times=reps"),
+    "lax.transpose": use(
+        "transpose", "x=operand axes=permutation", to_arguments=transpose_arguments
+    ),
+    "lax.unstack": use("unstack", "x axis"),
+}
+
 
 FAMILIES = Families()
 
@@ -38,19 +214,16 @@ def broadcast_to_another(operator: Operator, size: Preset) -> Iterable[Arguments
 
 
 @FAMILIES.also("lax.broadcast_in_dim")
-def broadcast_vectors(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def broadcast_vectors(operator: Operator, size: Preset) -> Rows:
     """Vectors along the last and the first axis of a matrix, as `jax.numpy` broadcasts."""
     rows, columns = square(size)
-    for extent, axis, why in (
-        (columns, 1, "a vector to all rows: the vector is read for each row"),
-        (rows, 0, "a vector to all columns, as each sample's maximum without its axis"),
-    ):
-        yield {
-            "operand": tensor(extent),
-            "shape": (rows, columns),
-            "broadcast_dimensions": (axis,),
-            WHY: why,
-        }
+    return {
+        why: call(operand=tensor(extent), shape=(rows, columns), broadcast_dimensions=(axis,))
+        for extent, axis, why in (
+            (columns, 1, "a vector to all rows: the vector is read for each row"),
+            (rows, 0, "a vector to all columns, as each sample's maximum without its axis"),
+        )
+    }
 
 
 @FAMILIES.add("lax.broadcast_to_rank")
@@ -63,25 +236,31 @@ def broadcast_to_rank(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.also("lax.reshape")
 def reshape_transposed(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix read column by column, as from the order of Fortran: a transposition too."""
+    """A matrix read column by column, like Fortran's order: a transposition too."""
     rows, columns = square(size)
     yield {"operand": tensor(rows, columns), "new_sizes": (rows * columns,), "dimensions": (1, 0)}
 
 
-@FAMILIES.add("lax.collapse")
-def collapse(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of which neighbouring axes are joined."""
-    for shape, start, stop, why in (
-        (few_sentences(size), 0, 2, "sentences and tokens to one axis, before a dense layer"),
-        (heads(size), 2, 4, "heads of attention to one vector for each token"),
-        (feature_maps(size), 1, 4, "feature maps to one vector for each picture"),
-    ):
-        yield {
-            "operand": tensor(*shape),
-            "start_dimension": start,
-            "stop_dimension": stop,
-            WHY: why,
-        }
+SAME_ORDER: dict[str, Variants] = {
+    "lax.collapse": lambda size: {
+        "sentences and tokens to one axis, before a dense layer: a copy": call(
+            operand=tensor(*few_sentences(size)), start_dimension=0, stop_dimension=2
+        )
+    },
+    "lax.expand_dims": lambda size: {
+        "a single sample for a network that takes batches: a copy": call(
+            array=tensor(*square(size)), dimensions=(0,)
+        )
+    },
+    "lax.squeeze": lambda size: {
+        "ResNet-50's last features after global pooling, before its dense layer: a copy": call(
+            array=tensor(size.batch, POOLED, 1, 1), dimensions=(2, 3)
+        )
+    },
+}
+"""Functions that leave elements in their order, whatever the axes."""
+
+add_rows(FAMILIES.add, SAME_ORDER, replaces="XLA compiles all shapes to the same copy")
 
 
 @FAMILIES.also("lax.pad")
@@ -97,34 +276,30 @@ def pad_between(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("lax.slice")
-def slice_all(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def slice_all(operator: Operator, size: Preset) -> Rows:
     """Tensors with the beginning, end and step of a slice of each axis."""
     rows, columns = square(size)
     batch, channels, height, width = feature_maps(size)
-    yield {
-        "operand": tensor(rows, columns),
-        "start_indices": (rows // 4, 0),
-        "limit_indices": (3 * rows // 4, columns),
-        WHY: "half of the rows, as a device's share of a batch: one block of memory",
-    }
-    yield {
-        "operand": tensor(rows, columns),
-        "start_indices": (0, 0),
-        "limit_indices": (rows, columns // 2),
-        WHY: "half of the columns, as one of a gated layer's halves: a copy for each row",
-    }
-    yield {
-        "operand": tensor(rows, columns),
-        "start_indices": (0, 0),
-        "limit_indices": (rows, columns),
-        "strides": (1, 2),
-        WHY: "every other column, as of a rotary embedding's pairs",
-    }
-    yield {
-        "operand": tensor(batch, channels, height, width),
-        "start_indices": (0, 0, 1, 1),
-        "limit_indices": (batch, channels, height - 1, width - 1),
-        WHY: "feature maps without their border, as U-Net crops them",
+    return {
+        "half of the rows, as a device's share of a batch: one block of memory": call(
+            operand=tensor(rows, columns),
+            start_indices=(rows // 4, 0),
+            limit_indices=(3 * rows // 4, columns),
+        ),
+        "half of the columns, as one of a gated layer's halves: a copy for each row": call(
+            operand=tensor(rows, columns), start_indices=(0, 0), limit_indices=(rows, columns // 2)
+        ),
+        "every other column, for a rotary embedding's pairs": call(
+            operand=tensor(rows, columns),
+            start_indices=(0, 0),
+            limit_indices=(rows, columns),
+            strides=(1, 2),
+        ),
+        "feature maps without their border, as U-Net crops them": call(
+            operand=tensor(batch, channels, height, width),
+            start_indices=(0, 0, 1, 1),
+            limit_indices=(batch, channels, height - 1, width - 1),
+        ),
     }
 
 
@@ -153,17 +328,17 @@ def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     matrix = square(size)
     weights = tensor(layer_width(size), 4 * layer_width(size))
     for operand, dtype, why in (
-        (weights, "bfloat16", "a layer's weights to bfloat16, as for mixed precision"),
+        (weights, "bfloat16", "a layer's weights to bfloat16, for mixed precision"),
         (tensor(*matrix, dtype="bfloat16"), "float32", "bfloat16 to float32, as before a loss"),
         (
             fixed(*tall(size), fill=below(256), dtype="uint8"),
             "float32",
-            "pixels of eight bits to real numbers, as a data loader's pictures",
+            "pixels of eight bits to real numbers, as a data loader's images",
         ),
         (
             fixed(*matrix, fill=BOOLEAN, dtype="bool"),
             "int32",
-            "a mask to whole numbers, as to count the tokens of each sentence",
+            "a mask to integers, as to count the tokens of each sentence",
         ),
     ):
         yield {"operand": operand, "new_dtype": dtype, WHY: why}
@@ -171,9 +346,9 @@ def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("lax.bitcast_convert_type")
 def bitcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix of single precision, and a dtype for its bits: no NaN can come of whole numbers."""
+    """A matrix of single precision, and a dtype for its bits: no NaN can come of integers."""
     for dtype, why in (
-        ("int32", "bits as whole numbers of the same width, as to take the exponent out"),
+        ("int32", "bits as integers of the same width, as to take the exponent out"),
         ("uint16", "each number in two halves, as to split it for bfloat16 products"),
     ):
         yield {"operand": tensor(*square(size), dtype="float32"), "new_dtype": dtype, WHY: why}

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from opperf.model import Argument, Fill, Operator
+import msgspec
+
+from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.operations.uses import Array, Choice, Roles, Table, Values, merge, use, uses
 from opperf.rules.bert import HEADS, WIDTH, few_sentences, scores, sentences, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.families.reductions import ATOMS, runs
-from opperf.rules.pictures import channels_last, feature_maps
+from opperf.rules.image_shapes import channels_last, feature_maps
+from opperf.rules.jax.lax_elementwise import with_narrow_indices
+from opperf.rules.llama import feed_forward, prompt
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, square, tall
+from opperf.rules.shapes import FEW, Shape, square, tall, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -19,25 +25,152 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
+    call,
     fixed,
     literal,
     tensor,
 )
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
+
+X = "x"
+
+RENAMED = {
+    "hard_silu": "hard_swish",
+    "soft_sign": "softsign",
+    **{
+        name: name
+        for name in (
+            *("hard_sigmoid", "hard_tanh", "identity", "log_sigmoid", "mish", "relu", "relu6"),
+            *("selu", "sigmoid", "silu", "softplus"),
+        )
+    },
+}
+"""Operations of activations without parameters, or with their usual ones."""
+
+
+def softmax_roles(x: Array, axis: int = -1, where: Any = None) -> dict[str, Any]:
+    """Scores, of which those that are masked are infinitely low."""
+    import numpy as np
+
+    data = x if where is None else np.where(where, x, -np.inf)
+    return {"data": data, "axis": axis, "temperature": 1.0}
+
+
+def softmax_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The arguments of a softmax, which has no temperature and no lengths."""
+    if not roles.keys() <= {"data", "axis"}:
+        return None
+    return {"x": roles["data"], "axis": roles["axis"]}
+
+
+def heads_last(spec: Argument) -> Argument:
+    """A tensor of (batch, heads, tokens, width) with the heads behind the tokens."""
+    assert isinstance(spec, TensorSpec)
+    batch, heads, tokens, width = spec.shape
+    return msgspec.structs.replace(spec, shape=(batch, tokens, heads, width))
+
+
+def attention_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """The arguments of attention: a mask of numbers is a bias."""
+    mask = roles.get("mask")
+    is_boolean = isinstance(mask, TensorSpec) and mask.dtype == "bool"
+    names = {"mask": "mask" if is_boolean else "bias", "causal": "is_causal"}
+    others = {name: value for name, value in roles.items() if name not in ATTENDED}
+    return {
+        **{name: heads_last(roles[name]) for name in ATTENDED},
+        **{names.get(name, name): value for name, value in others.items()},
+    }
+
+
+ATTENDED = ("query", "key", "value")
+
+
+def attention_roles(
+    query: Array,
+    key: Array,
+    value: Array,
+    bias: Any = None,
+    mask: Any = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    key_value_seq_lengths: Any = None,
+    local_window_size: Any = None,
+) -> dict[str, Any]:
+    """The inputs of attention, with one mask in place of lengths and windows."""
+    import numpy as np
+
+    queries, keys = np.arange(query.shape[1])[:, None], np.arange(key.shape[1])
+    if key_value_seq_lengths is not None:
+        mask = keys < key_value_seq_lengths[:, None, None, None]
+    if local_window_size is not None:
+        before, after = local_window_size
+        mask = (keys >= queries - before) & (keys <= queries + after)
+    return {
+        "query": query.swapaxes(1, 2),
+        "key": key.swapaxes(1, 2),
+        "value": value.swapaxes(1, 2),
+        "mask": bias if mask is None else mask,
+        "causal": is_causal,
+        "scale": scale,
+    }
+
+
+def tokens_first(made: Array, arguments: Values) -> Array:
+    """The result with the heads behind the tokens."""
+    return made.swapaxes(1, 2)
+
+
+def segment_roles(reduction: str) -> Any:
+    """The conversion of rows and their segments to rows in the order of the segments."""
+
+    def roles(
+        data: Array, segment_ids: Array, num_segments: int, indices_are_sorted: bool = False
+    ) -> dict[str, Any]:
+        import numpy as np
+
+        order = np.argsort(segment_ids, kind="stable")
+        lengths = np.bincount(segment_ids, minlength=num_segments)
+        return {"data": data[order], "lengths": lengths, "reduction": reduction}
+
+    return roles
+
+
+OPERATIONS: Table = merge(
+    uses(RENAMED, X, "nn.{}", other=RENAMED),
+    {
+        "nn.celu": use("celu", "x slope=alpha"),
+        "nn.dot_product_attention": use(
+            "attention", attention_roles, tokens_first, attention_arguments
+        ),
+        "nn.elu": use("elu", "x slope=alpha"),
+        # The default is the approximation.
+        "nn.gelu": Choice(
+            "approximate", {None: use("gelu_tanh", X), False: use("gelu", f"{X} -approximate")}
+        ),
+        "nn.glu": use("glu", "x axis"),
+        "nn.leaky_relu": use("leaky_relu", "x slope=negative_slope"),
+        "nn.log_softmax": use("log_softmax", softmax_roles, to_arguments=softmax_arguments),
+        "nn.logsumexp": use("logsumexp", "x=a axis keepdims"),
+        "nn.one_hot": with_narrow_indices(use("one_hot", "indices=x depth=num_classes -dtype")),
+        "nn.softmax": use("softmax", softmax_roles, to_arguments=softmax_arguments),
+        **{
+            f"ops.segment_{reduction}": use("segment_reduce", segment_roles(reduction))
+            for reduction in ("max", "min", "prod", "sum")
+        },
+    },
+)
+
 
 FAMILIES = Families()
 
 INDEX = "int32"
 """Dtype of classes, lengths and segments."""
 
-CLASSES = 1000
-"""Classes of ImageNet."""
-
 OF_ONE: dict[str, tuple[Fill, str]] = {
-    "nn.log1mexp": (POSITIVE, "the logarithm of a probability's complement, as of survival"),
+    "nn.log1mexp": (POSITIVE, "the logarithm of a probability's complement, such as survival"),
     "nn.sparse_plus": (NORMAL, "a loss of sparse predictions: a softplus that reaches zero"),
     "nn.sparse_sigmoid": (NORMAL, "sparse gates: a sigmoid that reaches zero and one"),
-    "nn.squareplus": (NORMAL, "a positive width by a root, not an exponential, as of a density"),
+    "nn.squareplus": (NORMAL, "a density's positive width, by a root, not an exponential"),
 }
 """Fills of functions of one tensor, each with why."""
 
@@ -49,9 +182,9 @@ def of_one(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape, text in (
         (square(size), why),
         (tall(size), "outputs of many samples, of a few features each: short rows"),
-        (column(size), DISPATCH),
     ):
         yield {"x": tensor(*shape, fill=fill), WHY: text}
+    yield {"x": tensor(*tiny(size), fill=fill), **FEW}
 
 
 @FAMILIES.add("nn.standardize")
@@ -121,78 +254,54 @@ def attention(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("nn.one_hot")
-def one_hot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Classes of samples, of tokens and of pixels."""
-    for why, shape, classes in (
-        (
-            "labels of ImageNet, as a loss with smoothed labels takes them",
-            column(size)[:1],
-            CLASSES,
-        ),
-        ("the expert of each token, of eight, as a mixture of experts", tokens(size), 8),
-        (
-            "21 classes of each pixel, as Dice's loss",
-            (size.samples(2), *feature_maps(size)[2:]),
-            21,
-        ),
-    ):
-        yield {
-            "x": fixed(*shape, fill=below(classes), dtype=INDEX),
-            "num_classes": classes,
-            WHY: why,
-        }
-
-
 BLOCK = 32
 """Elements that share a scale in MXFP8."""
 
 
-def scaled(size: Preset, block: int) -> Arguments:
-    """Matrices with a scale of each block of a row."""
-    rows, columns = square(size)
-    blocks = max(1, columns // block)
+def scaled(size: Preset, form: str, block: int, scale: str) -> Arguments:
+    """Matrices of a form of few bits, with a scale of each block of a row."""
+    rows, (columns, outputs) = prompt(size), feed_forward(size)
     return {
-        "lhs": tensor(1, rows, columns),
-        "rhs": tensor(1, rows, columns),
-        "lhs_scales": tensor(1, rows, blocks, fill=POSITIVE),
-        "rhs_scales": tensor(1, rows, blocks, fill=POSITIVE),
+        "lhs": fixed(1, rows, columns, dtype=form),
+        "rhs": fixed(1, outputs, columns, dtype=form),
+        "lhs_scales": fixed(1, rows, columns // block, fill=POSITIVE, dtype=scale),
+        "rhs_scales": fixed(1, outputs, columns // block, fill=POSITIVE, dtype=scale),
     }
 
 
+FORMS = (
+    ("float8_e4m3fn", BLOCK, "float8_e8m0fnu", "MXFP8, a power of two to each 32 elements"),
+    ("float4_e2m1fn", BLOCK // 2, "float8_e4m3fn", "NVFP4, a scale in fp8 to each 16 elements"),
+)
+"""Dtypes of elements and of scales, and how many of the one share one of the other."""
+
+
 OWN: dict[str, Variants] = {
-    "nn.scaled_matmul": lambda size: [
-        {**scaled(size, BLOCK), WHY: "a scale to each 32 elements, as MXFP8's"},
-        {**scaled(size, BLOCK // 2), WHY: "a scale to each 16 elements, as NVFP4's"},
-    ],
+    "nn.scaled_matmul": lambda size: {
+        f"Llama 3 8B, feed-forward block, reading: {what}": call(**scaled(size, form, block, scale))
+        for form, block, scale, what in FORMS
+    },
     # It has no gradient.
-    "lax.scaled_dot": lambda size: [
-        {
+    "lax.scaled_dot": lambda size: {
+        "rows by rows, a scale to each 32 elements, as MXFP8's": call(
             **{name: fixed(*square(size)) for name in ("lhs", "rhs")},
             **{
                 name: fixed(square(size)[0], square(size)[1] // BLOCK, fill=POSITIVE)
                 for name in ("lhs_scale", "rhs_scale")
             },
-            "dimension_numbers": (((1,), (1,)), ((), ())),
-            WHY: "rows by rows, a scale to each 32 elements, as MXFP8's",
-        }
-    ],
-    "nn.scaled_dot_general": lambda size: [
-        {
-            "lhs": tensor(*few_sentences(size)),
-            "rhs": tensor(few_sentences(size)[-1], few_sentences(size)[-1]),
-            "dimension_numbers": (((2,), (0,)), ((), ())),
-            WHY: "a projection of BERT-base's tokens, without block scales",
-        },
-    ],
+            dimension_numbers=(((1,), (1,)), ((), ())),
+        )
+    },
+    "nn.scaled_dot_general": lambda size: {
+        "a projection of BERT-base's tokens, without block scales": call(
+            lhs=tensor(*few_sentences(size)),
+            rhs=tensor(few_sentences(size)[-1], few_sentences(size)[-1]),
+            dimension_numbers=(((2,), (0,)), ((), ())),
+        )
+    },
 }
 """Products of which each block has a scale."""
-
-
-@FAMILIES.add(*OWN)
-def scaled_product(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices and their scales."""
-    return own(OWN, operator, size)
+add_rows(FAMILIES.add, OWN)
 
 
 SEGMENTS = 64

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Argument, DType, Fill, Operator
+from opperf.operations.uses import Table, Use, use
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import channels_last, feature_maps
+from opperf.rules.image_shapes import CLASSES, channels_last, feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, line, square
+from opperf.rules.shapes import FEW, Shape, line, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
@@ -20,22 +22,89 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
+    call,
     fixed,
     literal,
     tensor,
 )
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
+
+DRAWN = "-shape -dtype"
+"""Arguments that do not affect the distribution, in the text of a use."""
+
+
+def draws(operation: str, roles: str = "", **constants: Any) -> Use:
+    """The use of a distribution."""
+    return use(f"random_{operation}", f"{roles} {DRAWN}", **constants)
+
+
+def weibull_roles(scale: float, concentration: float, **drawn: Any) -> dict[str, Any]:
+    """The shape of a distribution whose scale is one."""
+    assert scale == 1
+    return {"a": concentration}
+
+
+def choice_roles(
+    a: int, shape: tuple[int, ...], replace: bool = True, dtype: Any = None
+) -> dict[str, Any]:
+    """The numbers to draw from, and how many are drawn."""
+    return {"population": a, "size": shape, "replace": replace}
+
+
+def permutation_roles(x: Any) -> dict[str, Any]:
+    """The rows to shuffle: those below a number where there is no array."""
+    import numpy as np
+
+    return {"data": x if isinstance(x, np.ndarray) else np.arange(x)}
+
+
+def standard(operation: str) -> Use:
+    """The use of a distribution whose mean or mode is zero, and whose scale is one."""
+    return draws(operation, loc=0.0, scale=1.0)
+
+
+OPERATIONS: Table = {
+    f"random.{name}": one
+    for name, one in {
+        "bernoulli": draws("binomial", "p", n=1),
+        "beta": draws("beta", "a b"),
+        "binomial": draws("binomial", "n p"),
+        "cauchy": draws("cauchy"),
+        "chisquare": draws("chi_square", "df"),
+        "choice": use("random_choice", choice_roles),
+        "exponential": draws("exponential", scale=1.0),
+        "f": draws("f", "df1=dfnum df2=dfden"),
+        "gamma": draws("gamma", "shape=a", scale=1.0),
+        "geometric": draws("geometric", "p"),
+        "gumbel": standard("gumbel"),
+        "laplace": standard("laplace"),
+        "logistic": standard("logistic"),
+        "lognormal": draws("log_normal", "sigma", mean=0.0),
+        "multinomial": use(
+            "random_multinomial",
+            lambda n, p, shape, **drawn: {"n": int(n), "probabilities": p, "size": shape[:-1]},
+        ),
+        "normal": standard("normal"),
+        "permutation": use("shuffle", permutation_roles),
+        "poisson": draws("poisson", "rate=lam"),
+        "randint": draws("uniform_integer", "low=minval high=maxval"),
+        "rayleigh": draws("rayleigh", "scale"),
+        "t": draws("student_t", "df"),
+        "triangular": draws("triangular", "low=left mode high=right"),
+        "uniform": draws("uniform", "low=minval high=maxval"),
+        "wald": draws("wald", "mean", scale=1.0),
+        "weibull_min": use("random_weibull", weibull_roles),
+    }.items()
+}
+
 
 FAMILIES = Families()
 
 WHOLE = "int32"
-"""Dtype of whole numbers."""
+"""Dtype of integers."""
 
 IN_DTYPE: dict[str, Argument] = {"dtype": DType(REQUESTED)}
 """Draws of the requested dtype, where parameters are arrays."""
-
-CLASSES = 1000
-"""Classes of ImageNet."""
 
 
 def few(size: Preset) -> Shape:
@@ -55,7 +124,7 @@ CHEAP: dict[str, dict[str, Argument]] = {
     "lognormal": {
         "sigma": 1.2,
         **IN_DTYPE,
-        WHY: "levels of noise to train at, as of EDM's diffusion models",
+        WHY: "levels of noise that EDM's diffusion models train at",
     },
     "maxwell": {**IN_DTYPE, WHY: "lengths of three normal numbers' vectors, as speeds in a gas"},
     "normal": {**IN_DTYPE, WHY: "noise, as a diffusion model begins with"},
@@ -134,7 +203,7 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     if name in OF_KEY:
         maps = channels_last(feature_maps(size))
         yield {**values, "shape": maps, WHY: "in the shape of feature maps, channels last"}
-    yield {**values, "shape": column(size), WHY: DISPATCH}
+    yield {**values, "shape": tiny(size), **FEW}
 
 
 @FAMILIES.add(*(f"random.{name}" for name in REJECTED))
@@ -153,17 +222,14 @@ def parameters_of(size: Preset) -> dict[str, tuple[Arguments, str]]:
     return {
         "bernoulli": (
             {"p": fixed(*few_sentences(size), fill=PROBABILITY)},
-            "units by their own probabilities, as of a restricted Boltzmann machine",
+            "units of a restricted Boltzmann machine, by their own probabilities",
         ),
         "beta": (
             {"a": tensor(*shape, fill=POSITIVE), "b": tensor(*shape, fill=POSITIVE)},
-            "a rate of each arm, as in Thompson sampling: with gradients",
+            "a rate of each arm, for Thompson sampling: with gradients",
         ),
         "binomial": (
-            {
-                "n": fixed(*shape, fill=below(41, start=10)),
-                "p": fixed(*shape, fill=PROBABILITY),
-            },
+            {"n": fixed(*shape, fill=below(41, start=10)), "p": fixed(*shape, fill=PROBABILITY)},
             "some tens of trials: by rejection, as buyers among the visitors of each shop",
         ),
         "gamma": (
@@ -199,92 +265,72 @@ OWN: dict[str, Variants] = {
         {"d": 3, "shape": few(size), **IN_DTYPE, WHY: "points in a ball, as around a particle"},
         {"d": 128, "shape": (size.extent(256),), WHY: "points in a ball of many dimensions"},
     ],
-    "random.categorical": lambda size: [
-        {
-            "logits": fixed(size.pictures, vocabulary(size)),
-            WHY: "the next token of each sentence, by Llama 2's logits",
-        },
-        {
-            "logits": fixed(size.pictures, vocabulary(size)),
-            "shape": (20, size.pictures),
-            "replace": False,
-            WHY: "20 distinct tokens of each sentence, as candidates of a beam",
-        },
-        {"logits": fixed(size.extent(1024), 18), WHY: "an action of each game, as Atari's 18"},
-    ],
-    "random.choice": lambda size: [
-        {
-            "a": line(size)[0],
-            "shape": line(size),
-            WHY: "with replacement, as the bootstrap: random indices",
-        },
-        {
-            "a": line(size)[0],
-            "shape": line(size),
-            "replace": False,
-            WHY: "without replacement, all of them, as the order of an epoch",
-        },
-    ],
+    "random.categorical": lambda size: {
+        "the next token of each sentence, by Llama 2's logits": call(
+            logits=fixed(size.images, vocabulary(size))
+        ),
+        "20 distinct tokens of each sentence, as candidates of a beam": call(
+            logits=fixed(size.images, vocabulary(size)), shape=(20, size.images), replace=False
+        ),
+        "an action of each game, as Atari's 18": call(logits=fixed(size.extent(1024), 18)),
+    },
+    "random.choice": lambda size: {
+        "with replacement, as the bootstrap: random indices": call(
+            a=line(size)[0], shape=line(size)
+        ),
+        "without replacement, all of them, as the order of an epoch": call(
+            a=line(size)[0], shape=line(size), replace=False
+        ),
+    },
     "random.dirichlet": lambda size: [
         {
             "alpha": tensor(COLOURS, fill=POSITIVE),
             # Each number is a loop's turn, with events of its own under a profiler.
             "shape": (size.extent(100),),
-            WHY: "shares of eight topics, as of documents in latent Dirichlet allocation",
+            WHY: "shares of eight topics in documents, for latent Dirichlet allocation",
         },
         {
             "alpha": tensor(size.extent(256), 35, fill=Fill("constant", 0.3)),
             WHY: "noise at the root of a search, as AlphaZero's of chess: a row for each game",
         },
     ],
-    "random.multinomial": lambda size: [
-        {
-            "n": 20.0,
-            "p": fixed(COLOURS, fill=SIMPLEX),
-            "shape": (size.extent(1000), COLOURS),
-            WHY: "20 votes on eight parties, as polls: binomial draws, one after another",
-        }
-    ],
-    "random.multivariate_normal": lambda size: [
-        {
-            "mean": tensor(COLOURS),
-            "cov": tensor(COLOURS, COLOURS, fill=POSITIVE_DEFINITE),
-            "shape": line(size),
-            WHY: "eight correlated numbers, as shares' returns",
-        },
-        {
-            "mean": tensor(size.extent(512)),
-            "cov": tensor(size.extent(512), size.extent(512), fill=POSITIVE_DEFINITE),
-            WHY: "one function at many points, as of a Gaussian process: a Cholesky factor",
-        },
-        {
-            "mean": fixed(COLOURS),
-            "cov": fixed(COLOURS, COLOURS, fill=POSITIVE_DEFINITE),
-            "shape": line(size),
-            "method": "svd",
-            WHY: "eight correlated numbers, by an SVD, as NumPy's",
-        },
-    ],
-    "random.orthogonal": lambda size: [
-        {"n": size.extent(256), **IN_DTYPE, WHY: "initial weights of a recurrent layer"},
-        {
-            "n": 3,
-            "shape": (size.extent(1000),),
-            WHY: "rotations of molecules, as augmentation: many small matrices",
-        },
-    ],
+    "random.multinomial": lambda size: {
+        "20 votes on eight parties, as polls: binomial draws, one after another": call(
+            n=20.0, p=fixed(COLOURS, fill=SIMPLEX), shape=(size.extent(1000), COLOURS)
+        )
+    },
+    "random.multivariate_normal": lambda size: {
+        "eight correlated numbers, as shares' returns": call(
+            mean=tensor(COLOURS),
+            cov=tensor(COLOURS, COLOURS, fill=POSITIVE_DEFINITE),
+            shape=line(size),
+        ),
+        "a Gaussian process's function at many points: a Cholesky factor": call(
+            mean=tensor(size.extent(512)),
+            cov=tensor(size.extent(512), size.extent(512), fill=POSITIVE_DEFINITE),
+        ),
+        "eight correlated numbers, by an SVD, as NumPy's": call(
+            mean=fixed(COLOURS),
+            cov=fixed(COLOURS, COLOURS, fill=POSITIVE_DEFINITE),
+            shape=line(size),
+            method="svd",
+        ),
+    },
+    "random.orthogonal": lambda size: {
+        "initial weights of a recurrent layer": call(n=size.extent(256), **IN_DTYPE),
+        "rotations of molecules, as augmentation: many small matrices": call(
+            n=3, shape=(size.extent(1000),)
+        ),
+    },
     "random.permutation": lambda size: [
         {"x": size.extent(50_000), WHY: "the order of an epoch's samples, as CIFAR-10's"},
         {"x": size.extent(169_343), WHY: "a graph's nodes to sample, as those of ogbn-arxiv"},
-        {
-            "x": tensor(*square(size)),
-            WHY: "a table's rows, as a data set before it is split",
-        },
+        {"x": tensor(*square(size)), WHY: "a table's rows, as a data set before it is split"},
     ],
     "random.clone": lambda size: [{WHY: "a key that is used twice on purpose"}],
     "random.split": lambda size: [
         {WHY: "a key for the next step, and one to use"},
-        {"num": size.extent(10_000), WHY: "a key of each sample, as for a mapped function"},
+        {"num": size.extent(10_000), WHY: "a key of each sample, for a mapped function"},
     ],
     "random.fold_in": lambda size: [
         {"data": fixed(fill=literal(7), dtype=WHOLE), WHY: "a key of each step by its number"}
@@ -308,7 +354,4 @@ OWN: dict[str, Variants] = {
 program."""
 
 
-@FAMILIES.add(*OWN)
-def draw_by(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Keys, orders, and draws of several numbers."""
-    return own(OWN, operator, size)
+add_rows(FAMILIES.add, OWN)

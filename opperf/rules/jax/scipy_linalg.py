@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
+
+import msgspec
 
 from opperf.model import Argument, Function, Operator, TensorSpec
+from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, merge, use
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import (
     SIDES,
@@ -17,8 +21,110 @@ from opperf.rules.families.linalg import (
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, Arguments, fixed, tensor
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, Arguments, call, fixed, literal, tensor
+from opperf.rules.variants import Variants, add_rows
+
+
+def transposed(made: Array, arguments: object) -> Array:
+    """Returns the upper factor in place of the lower one."""
+    return made.swapaxes(-1, -2)
+
+
+def solution_roles(c_and_lower: tuple[Array, bool], b: Array) -> dict[str, Any]:
+    """A lower factor, and right-hand sides."""
+    factor, lower = c_and_lower
+    assert lower
+    return {"x": factor, "right_hand_side": b}
+
+
+def solution_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A lower factor with the word that it is one, and right-hand sides."""
+    return {"c_and_lower": (roles["x"], True), "b": roles["right_hand_side"]}  # type: ignore[dict-item]
+
+
+def lu_roles(lu_and_piv: tuple[Array, Array], b: Array, trans: int = 0) -> dict[str, Any]:
+    """Packed factors with pivots from one, and right-hand sides."""
+    packed, pivots = lu_and_piv
+    return {"packed": packed, "pivots": pivots + 1, "right_hand_side": b, "adjoint": trans == 1}
+
+
+def from_zero(value: Any) -> Any:
+    """Returns nested lists of pivots that count from zero."""
+    return [from_zero(element) for element in value] if isinstance(value, list) else value - 1
+
+
+def lu_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Packed factors with pivots from zero, right-hand sides, and whether to transpose."""
+    pivots = roles["pivots"]
+    assert isinstance(pivots, TensorSpec)
+    own = msgspec.structs.replace(pivots, fill=literal(from_zero(pivots.fill.data)))
+    made: dict[str, Argument] = {
+        "lu_and_piv": (roles["packed"], own),  # type: ignore[dict-item]
+        "b": roles["right_hand_side"],
+    }
+    return made | ({"trans": 1} if roles.get("adjoint") else {})
+
+
+def triangular_roles(
+    a: Array, b: Array, trans: int = 0, lower: bool = False, unit_diagonal: bool = False
+) -> dict[str, Any]:
+    """A triangular system."""
+    return {
+        **{"x": b, "triangle": a, "right": False, "upper": not lower},
+        **{"transpose": trans == 1, "unit": unit_diagonal},
+    }
+
+
+def one_matrix(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """Returns one matrix as an argument; None for a stack, which JAX's function does not take."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    return {"a": x} if len(x.shape) == 2 else None
+
+
+ONE = {"det": "determinant", "inv": "inverse"}
+"""Operations of functions of one matrix."""
+
+FACTORISATIONS: Table = {
+    **{name: use(operation, "x=a") for name, operation in ONE.items()},
+    "block_diag": use("block_diagonal", "tensors=arrs"),
+    "cho_factor": use(
+        "cholesky", "x=a", lambda made, arguments: (transposed(made, arguments), ANYTHING)
+    ),
+    "cho_solve": use("solution_from_cholesky", solution_roles, to_arguments=solution_arguments),
+    "cholesky": use("cholesky", "x=a", transposed),
+    "eigh": Choice(
+        "eigvals_only",
+        {
+            None: use("eigenvectors_of_symmetric", "x=a"),
+            True: use("eigenvalues_of_symmetric", "x=a -eigvals_only"),
+        },
+    ),
+    "expm": use("matrix_exponential", "x=A"),
+    "lu": use("lu", "x=a", to_arguments=one_matrix),
+    "lu_factor": use("lu_packed", "x=a", first=0),
+    "lu_solve": use("solution_from_lu", lu_roles, to_arguments=lu_arguments),
+    "qr": use("qr", "x=a -mode", also={"mode": "economic"}),
+    "solve": use("solve", "x=a right_hand_side=b"),
+    "solve_triangular": use("triangular_solution", triangular_roles),
+    # All singular vectors have no gradient.
+    "svd": use("svd", "x=a -full_matrices", also={"full_matrices": False}),
+}
+
+SYSTEM = "x=A right_hand_side=b -tol -x0"
+
+ITERATIVE: Table = {
+    "bicgstab": use("solve", SYSTEM),
+    "cg": use("solve", SYSTEM),
+    # With a number that says whether it converged.
+    "gmres": use("solve", SYSTEM, lambda made, arguments: (made, ANYTHING)),
+}
+
+OPERATIONS: Table = merge(
+    {f"scipy.linalg.{name}": one for name, one in FACTORISATIONS.items()},
+    {f"scipy.sparse.linalg.{name}": one for name, one in ITERATIVE.items()},
+)
+
 
 FAMILIES = Families()
 
@@ -61,7 +167,7 @@ def iterative(occurs: str) -> Variants:
     def made(size: Preset) -> Iterable[Arguments]:
         shape = matrix_to_factor(size)
         for options, why in (
-            ({}, f"a system with one right-hand side, as of {occurs}"),
+            ({}, f"a system with one right-hand side: {occurs}"),
             ({"x0": fixed(shape[0])}, "from a start other than zero"),
         ):
             yield {"A": definite(shape), "b": tensor(shape[0]), **options, "tol": STEP, WHY: why}
@@ -71,7 +177,7 @@ def iterative(occurs: str) -> Variants:
 
 OF_EXTENT: dict[str, tuple[int | None, str]] = {
     "hadamard": (None, "signs of orthogonal rows, as to rotate activations before quantisation"),
-    "helmert": (None, "orthonormal contrasts of categories, as of a regression"),
+    "helmert": (None, "orthonormal contrasts of categories, for a regression"),
     "hilbert": (None, "a badly conditioned matrix, on which solvers are tried"),
     # Larger ones have elements that single precision does not.
     "invhilbert": (16, f"the exact inverse that a solver is judged by: {MOSTLY_DISPATCH}"),
@@ -85,7 +191,7 @@ OF_VECTOR = {
     "companion": ("a", "a polynomial's matrix, whose eigenvalues are the roots"),
     "fiedler": ("a", "differences of all pairs, as a kernel of distances"),
     "fiedler_companion": ("a", "a polynomial's matrix in five diagonals"),
-    "hankel": ("c", "a matrix of its first column, as of a series for spectral analysis"),
+    "hankel": ("c", "a matrix of its first column, such as a series for spectral analysis"),
 }
 """The vector of square matrices, and what they are for."""
 
@@ -114,20 +220,16 @@ VARIANTS: dict[str, Variants] = {
         f"scipy.linalg.{name}": made_of(vector, coefficients, why)
         for name, (vector, why) in OF_VECTOR.items()
     },
-    "scipy.linalg.convolution_matrix": lambda size: [
-        {
-            "a": tensor(FILTER),
-            "n": size.extent(1024),
-            WHY: "a filter written out, as to fit one to a signal by least squares",
-        }
-    ],
-    "scipy.linalg.dft": lambda size: [
-        {
-            "n": size.extent(1024),
-            "dtype": "complex64",
-            WHY: "a discrete Fourier transform as a product, as a TPU takes one",
-        }
-    ],
+    "scipy.linalg.convolution_matrix": lambda size: {
+        "a filter written out, as to fit one to a signal by least squares": call(
+            a=tensor(FILTER), n=size.extent(1024)
+        )
+    },
+    "scipy.linalg.dft": lambda size: {
+        "a discrete Fourier transform as a product, as a TPU takes one": call(
+            n=size.extent(1024), dtype="complex64"
+        )
+    },
     "scipy.linalg.eigh_tridiagonal": lambda size: [
         {
             "d": fixed(size.extent(1024)),
@@ -137,20 +239,16 @@ VARIANTS: dict[str, Variants] = {
             WHY: "the energies of a particle on a line, and the last step of Lanczos's method",
         }
     ],
-    "scipy.linalg.expm_frechet": lambda size: [
-        {
-            "A": definite(matrix_to_diagonalise(size)),
-            "E": tensor(*matrix_to_diagonalise(size)),
-            WHY: "a generator and a direction, as the gradient of a Markov chain's likelihood",
-        }
-    ],
-    "scipy.linalg.funm": lambda size: [
-        {
-            "A": definite(matrix_to_step_through(size)),
-            "func": Function("jax.numpy.exp"),
-            WHY: "the exponential of a generator by its Schur form: a step for each element",
-        }
-    ],
+    "scipy.linalg.expm_frechet": lambda size: {
+        "a matrix and a direction, along which an exponential is differentiated": call(
+            A=definite(matrix_to_diagonalise(size)), E=tensor(*matrix_to_diagonalise(size))
+        )
+    },
+    "scipy.linalg.funm": lambda size: {
+        "the exponential of a matrix by its Schur form: a step for each element": call(
+            A=definite(matrix_to_step_through(size)), func=Function("jax.numpy.exp")
+        )
+    },
     "scipy.linalg.hessenberg": lambda size: [
         {"a": fixed(*matrix_to_diagonalise(size)), **options, WHY: why}
         for options, why in (
@@ -158,76 +256,61 @@ VARIANTS: dict[str, Variants] = {
             ({"calc_q": True}, "with the orthogonal factor, the first step to a Schur form"),
         )
     ],
-    "scipy.linalg.leslie": lambda size: [
-        {
-            "f": tensor(size.extent(1024), fill=POSITIVE),
-            "s": tensor(size.extent(1024) - 1, fill=POSITIVE),
-            WHY: "births and survivals by age, as a population's next year",
-        }
-    ],
-    "scipy.linalg.polar": lambda size: [
-        {
-            "a": tensor(*matrix_to_diagonalise(size)),
-            WHY: "the nearest orthogonal matrix to a layer's update, as Muon takes it",
-        },
-        {
-            "a": tensor(*tall(size)),
-            "method": "svd",
-            WHY: "many rows by singular values, as to align two sets of embeddings",
-        },
-    ],
-    "scipy.linalg.qr_multiply": lambda size: [
-        {
-            "a": tensor(*matrix_to_diagonalise(size)),
-            "c": tensor(SIDES, matrix_to_diagonalise(size)[0]),
-            WHY: "a few rows times the orthogonal factor, which is never multiplied out",
-        }
-    ],
-    "scipy.linalg.rsf2csf": lambda size: [
-        {
-            "T": fixed(*matrix_to_step_through(size)),
-            "Z": fixed(*matrix_to_step_through(size)),
-            WHY: "a real Schur form to a complex one: a rotation for each row",
-        }
-    ],
-    "scipy.linalg.schur": lambda size: [
-        {
-            "a": fixed(*matrix_to_diagonalise(size)),
-            WHY: "the real form, as to solve Lyapunov's equation of a linear system",
-        },
-        {
-            "a": fixed(*matrix_to_step_through(size)),
-            "output": "complex",
-            WHY: "the complex form, as functions of a matrix need it",
-        },
-    ],
+    "scipy.linalg.leslie": lambda size: {
+        "births and survivals by age, as a population's next year": call(
+            f=tensor(size.extent(1024), fill=POSITIVE),
+            s=tensor(size.extent(1024) - 1, fill=POSITIVE),
+        )
+    },
+    "scipy.linalg.polar": lambda size: {
+        "the nearest orthogonal matrix to a layer's update, as Muon takes it": call(
+            a=tensor(*matrix_to_diagonalise(size))
+        ),
+        "many short rows, by singular values: the nearest orthonormal columns": call(
+            a=tensor(*tall(size)), method="svd"
+        ),
+    },
+    "scipy.linalg.qr_multiply": lambda size: {
+        "a few rows times the orthogonal factor, which is never multiplied out": call(
+            a=tensor(*matrix_to_diagonalise(size)), c=tensor(SIDES, matrix_to_diagonalise(size)[0])
+        )
+    },
+    "scipy.linalg.rsf2csf": lambda size: {
+        "a real Schur form to a complex one: a rotation for each row": call(
+            T=fixed(*matrix_to_step_through(size)), Z=fixed(*matrix_to_step_through(size))
+        )
+    },
+    "scipy.linalg.schur": lambda size: {
+        "the real form, as to solve Lyapunov's equation of a linear system": call(
+            a=fixed(*matrix_to_diagonalise(size))
+        ),
+        "the complex form, as functions of a matrix need it": call(
+            a=fixed(*matrix_to_step_through(size)), output="complex"
+        ),
+    },
     "scipy.linalg.solve_sylvester": lambda size: [
         {
             # Sums of their eigenvalues are positive, so that there is one solution.
             "A": definite(matrix_to_step_through(size)),
             "B": definite(matrix_to_step_through(size)),
             "C": tensor(*matrix_to_step_through(size)),
-            WHY: "Sylvester's equation by Schur forms, as of a linear system's covariance",
+            WHY: "Sylvester's equation by Schur forms, for a linear system's covariance",
         }
     ],
     "scipy.linalg.solve_triangular": triangular,
-    "scipy.linalg.sqrtm": lambda size: [
-        {
-            "A": definite(matrix_to_step_through(size)),
-            WHY: "the root of a covariance, as in the Frechet distance of two sets of pictures",
-        }
-    ],
-    "scipy.linalg.toeplitz": lambda size: [
-        {
-            "c": tensor(size.extent(1024)),
-            WHY: "a symmetric matrix, as the covariance of a stationary series",
-        },
-        {
-            "c": tensor(size.extent(1024)),
-            "r": tensor(size.extent(1024)),
-            WHY: "a matrix of its first column and row, as a convolution written out",
-        },
-    ],
+    "scipy.linalg.sqrtm": lambda size: {
+        "the root of a covariance, for the Frechet distance of two sets of images": call(
+            A=definite(matrix_to_step_through(size))
+        )
+    },
+    "scipy.linalg.toeplitz": lambda size: {
+        "a symmetric matrix, as the covariance of a stationary series": call(
+            c=tensor(size.extent(1024))
+        ),
+        "a matrix of its first column and row, as a convolution written out": call(
+            c=tensor(size.extent(1024)), r=tensor(size.extent(1024))
+        ),
+    },
     "scipy.sparse.linalg.cg": iterative("a Gaussian process with many points"),
     **dict.fromkeys(
         ("scipy.sparse.linalg.bicgstab", "scipy.sparse.linalg.gmres"),
@@ -237,7 +320,6 @@ VARIANTS: dict[str, Variants] = {
 """Configurations by function."""
 
 
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of a function in `VARIANTS`."""
-    return own(VARIANTS, operator, size)
+add_rows(
+    FAMILIES.add, VARIANTS, replaces="iterations of few steps on a matrix that lets them converge"
+)

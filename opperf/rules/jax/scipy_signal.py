@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
+from opperf.operations.uses import ANYTHING, Table, use
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, WHOLE_DTYPE
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, slim, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, Arguments, between, fixed, tensor, tensors
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import POSITIVE, Arguments, between, call, fixed, tensor, tensors
+from opperf.rules.variants import Variants, add_rows
+
+SIGNALS = "x=in1 y=in2 mode -method"
+
+OPERATIONS: Table = {
+    "scipy.fft.dct": use("cosine_transform", "x", axes=(-1,)),
+    "scipy.fft.dctn": use("cosine_transform", "x axes"),
+    "scipy.fft.idct": use("inverse_cosine_transform", "x", axes=(-1,)),
+    "scipy.fft.idctn": use("inverse_cosine_transform", "x axes"),
+    "scipy.integrate.trapezoid": use("trapezoid", "y x spacing=dx axis"),
+    "scipy.signal.convolve": use("convolve", SIGNALS),
+    "scipy.signal.correlate": use("correlate", SIGNALS),
+    "scipy.signal.fftconvolve": use("convolve", SIGNALS),
+    "scipy.stats.mode": use("mode", "x=a axis keepdims", lambda made, arguments: (made, ANYTHING)),
+}
+
 
 FAMILIES = Families()
 
@@ -21,7 +37,7 @@ FRAME = 256
 STEPS = FRAME // 2
 """Samples from one frame to the next by default: half of one."""
 BLUR = 7
-"""Side of a picture's kernel."""
+"""Side of an image's kernel."""
 
 
 def sound(size: Preset) -> tuple[int, int]:
@@ -29,12 +45,12 @@ def sound(size: Preset) -> tuple[int, int]:
     return (size.samples(8), size.extent(1 << 16, least=2 * FRAME))
 
 
-def pictures(size: Preset) -> Iterable[Arguments]:
-    """A picture and a small kernel, at every overlap and where the result has the picture's
+def images(size: Preset) -> Iterable[Arguments]:
+    """An image and a small kernel, at every overlap and where the result has the image's
     size."""
     for mode, why in (
-        ("full", "a picture blurred beyond its borders, at every overlap"),
-        ("same", "a picture blurred, the result of the same size"),
+        ("full", "an image blurred beyond its borders, at every overlap"),
+        ("same", "an image blurred, the result of the same size"),
     ):
         yield {"in1": tensor(*square(size)), "in2": tensor(BLUR, BLUR), "mode": mode, WHY: why}
 
@@ -59,27 +75,26 @@ VARIANTS: dict[str, Variants] = {
             WHY: "colours to the nearest of 16, as a palette",
         },
     ],
-    "scipy.ndimage.map_coordinates": lambda size: [
-        {
-            "input": tensor(rows, columns),
-            "coordinates": tensors(
+    "scipy.ndimage.map_coordinates": lambda size: {
+        why: call(
+            input=tensor(rows, columns),
+            coordinates=tensors(
                 [
                     tensor(rows, columns, fill=between(0.0, rows - 1)),
                     tensor(rows, columns, fill=between(0.0, columns - 1)),
                 ]
             ),
-            "order": order,
+            order=order,
             **options,
-            WHY: why,
-        }
+        )
         for rows, columns in (square(size),)
         for order, options, why in (
-            (1, {}, "a warped picture, linear in each axis, as elastic deformation"),
-            (0, {}, "a warped map of labels: the nearest pixel, as of a segmentation"),
-            (1, {"mode": "reflect"}, "a warped picture, mirrored at its borders"),
+            (1, {}, "a warped image, linear in each axis, as elastic deformation"),
+            (0, {}, "a warped map of labels, of a segmentation: the nearest pixel"),
+            (1, {"mode": "reflect"}, "a warped image, mirrored at its borders"),
         )
-    ],
-    **dict.fromkeys(("scipy.signal.convolve2d", "scipy.signal.correlate2d"), pictures),
+    },
+    **dict.fromkeys(("scipy.signal.convolve2d", "scipy.signal.correlate2d"), images),
     "scipy.signal.csd": lambda size: [
         {"x": tensor(*sound(size)), "y": tensor(*sound(size)), "nperseg": length, WHY: why}
         for length, why in SPECTRA
@@ -91,13 +106,11 @@ VARIANTS: dict[str, Variants] = {
             ({"type": "constant"}, "the mean removed from long series, as an offset of sensors"),
         )
     ],
-    "scipy.signal.istft": lambda size: [
-        {
-            "Zxx": tensor(channels, FRAME // 2 + 1, samples // STEPS, dtype=COMPLEX),
-            WHY: "sound from its masked spectra, as speech separation",
-        }
-        for channels, samples in (sound(size),)
-    ],
+    "scipy.signal.istft": lambda size: {
+        "sound from its masked spectra, as speech separation": call(
+            Zxx=tensor(sound(size)[0], FRAME // 2 + 1, sound(size)[1] // STEPS, dtype=COMPLEX)
+        )
+    },
     "scipy.signal.stft": lambda size: [
         {"x": tensor(*sound(size)), "nperseg": length, WHY: why} for length, why in SPECTRA
     ],
@@ -110,7 +123,7 @@ VARIANTS: dict[str, Variants] = {
         )
     ],
     "scipy.stats.poisson.entropy": lambda size: [
-        {"mu": tensor(*slim(size), fill=POSITIVE), WHY: "how uncertain counts are, as of photons"}
+        {"mu": tensor(*slim(size), fill=POSITIVE), WHY: "how uncertain counts of photons are"}
     ],
     "scipy.stats.rankdata": lambda size: [
         {"a": fixed(*shape), "axis": axis, **options, WHY: why}
@@ -130,28 +143,23 @@ VARIANTS: dict[str, Variants] = {
 """Configurations by function."""
 
 
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of a function in `VARIANTS`."""
-    return own(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)
 
 
 @FAMILIES.also("scipy.signal.convolve", "scipy.signal.correlate")
-def by_transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def by_transform(operator: Operator, size: Preset) -> Rows:
     """A signal and a kernel of its length."""
     samples = line(size)
-    yield {
-        "in1": tensor(*samples),
-        "in2": tensor(*samples),
-        "mode": "same",
-        "method": "fft",
-        WHY: "two long signals by Fourier transforms, as to find a delay",
+    return {
+        "two long signals, by Fourier transforms": call(
+            in1=tensor(*samples), in2=tensor(*samples), mode="same", method="fft"
+        )
     }
 
 
-@FAMILIES.add("scipy.stats.mode")
+@FAMILIES.add("scipy.stats.mode", replaces="a mode is of integers of which many are equal")
 def mode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Whole numbers of which many are equal."""
+    """Integers of which many are equal."""
     yield {
         "a": fixed(*tall(size), fill=BITS, dtype=WHOLE_DTYPE),
         "axis": 0,

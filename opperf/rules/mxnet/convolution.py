@@ -11,13 +11,12 @@ import msgspec
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.boxes import spread
-from opperf.rules.configurations import PHASE, WHY
+from opperf.rules.configurations import PAPER, PHASE, TAGS, WHY
+from opperf.rules.detectors import few_images, last_stage, maps, spread
 from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
-from opperf.rules.mxnet.operations.convolutions import CONVOLUTIONS
-from opperf.rules.pictures import (
+from opperf.rules.image_shapes import (
     FILTERS,
     KERNEL,
     Window,
@@ -27,21 +26,27 @@ from opperf.rules.pictures import (
     images,
     network_maps,
 )
-from opperf.rules.pyramid import few_pictures, last_stage, maps
+from opperf.rules.mxnet.operations.convolutions import OPERATIONS
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     OPEN_UNIT,
     PROBABILITY,
     Arguments,
+    call,
     fixed,
     literal,
     tensor,
     tensors,
     without_gradients,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
+
+TRAIN_PHASE = frozenset({"Pooling"})
+"""oneDNN keeps the positions of maxima in the train phase alone: after the predict phase the
+gradient reads uninitialised memory."""
 
 AFFINE = 6
 """Numbers in an affine transformation of the plane."""
@@ -62,11 +67,11 @@ def later_stage(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {WHY: why, **layer(window)}
 
 
-@FAMILIES.add("Convolution_v1")
+@FAMILIES.add("Convolution_v1", replaces="it takes many times as long as `Convolution`")
 def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A 3 x 3 and a narrowing layer of a later stage, which are small: the older operator loops
     around a matrix product, and takes many times as long as `Convolution`."""
-    return arguments_by_role(operator, CONVOLUTIONS, later_stage, size)
+    return arguments_by_role(operator, OPERATIONS, later_stage, size)
 
 
 def plain(window: Window) -> Arguments:
@@ -114,21 +119,15 @@ def shared(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.add("Pooling")
 def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The poolings of every framework; the maximum that predicts: without the places of the maxima,
-    which oneDNN keeps in the train phase alone and the gradient needs; and those with channels
-    last, which oneDNN does not take."""
-    made = list(arguments_by_role(operator, CONVOLUTIONS, shared, size))
-    yield from made
-    notes = {WHY: "ResNet predicting, behind the first layer", PHASE: "predict"}
-    yield {**without_gradients(made[0]), **notes}
+    """The maximum that predicts: without the maxima's indices, which oneDNN keeps in the train
+    phase alone and the gradient needs; and those with channels last, which oneDNN does not take."""
+    first = next(iter(arguments_by_role(operator, OPERATIONS, shared, size)))
+    notes = {WHY: "ResNet predicting, after the first layer", PHASE: "predict"}
+    yield {**without_gradients(first), **notes}
     for layout, shape, why in (
-        (
-            "NHWC",
-            network_maps(size, 64, 112, 112, samples=1),
-            "pictures, as behind the first layer",
-        ),
-        ("NWC", network_maps(size, 128, 2000, samples=2, multiple=4), "sound, as M5"),
-        ("NDHWC", network_maps(size, 64, 16, 28, 28, samples=1, multiple=2), "video, as C3D"),
+        ("NHWC", network_maps(size, 64, 112, 112, samples=1), "images"),
+        ("NWC", network_maps(size, 128, 2000, samples=2, multiple=4), "sound"),
+        ("NDHWC", network_maps(size, 64, 16, 28, 28, samples=1, multiple=2), "video"),
     ):
         window = Window(shape, kernel=2, stride=2)
         yield {
@@ -143,7 +142,7 @@ def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Argumen
         }
 
 
-def of_pictures(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def of_images(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The poolings, by a window or of whole maps, of two spatial axes, a quarter of the maps each,
     as the older operator takes many times as long as `Pooling`. Its maximum counts the border as
     zeros, so that it is no other operator's."""
@@ -156,22 +155,22 @@ def of_pictures(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             yield {**roles, "data": msgspec.structs.replace(data, shape=fewer)}
 
 
-@FAMILIES.add("Pooling_v1")
+@FAMILIES.add("Pooling_v1", replaces="it takes no signals")
 def pooling_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps: the older operator takes no signals."""
-    return arguments_by_role(operator, CONVOLUTIONS, of_pictures, size)
+    return arguments_by_role(operator, OPERATIONS, of_images, size)
 
 
 @FAMILIES.add("Correlation")
 def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps of two frames, compared at displacements, as in networks for optical flow."""
+    """Feature maps of two frames, compared at displacements by networks for optical flow."""
     flow = coarse_maps(size, 16)
-    frames = (few_pictures(size), 256, size.side(48), size.side(64))
+    frames = (few_images(size), 256, size.side(48), size.side(64))
     for data, reach, step, product, why in (
         (tensor(*flow), 4, 1, True, "PWC-Net: all displacements of up to 4 pixels"),
         # Without a gradient, which takes some seconds.
         (fixed(*frames), 20, 2, True, "FlowNet in use: every second of up to 20 pixels"),
-        (tensor(*flow), 4, 1, False, "by differences, as in matching of stereo pairs"),
+        (tensor(*flow), 4, 1, False, "by differences, for matching of stereo pairs"),
     ):
         yield {
             "data1": data,
@@ -198,6 +197,8 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     kernel = 2 * SCALE - SCALE % 2
     learned = tensor(SEGMENTED, 1, kernel, kernel)
     added: dict[str, Argument] = {"multi_input_mode": "sum"}
+    # Long et al., "Fully Convolutional Networks for Semantic Segmentation", 2015.
+    by_filter: dict[str, Argument] = {"num_filter": SEGMENTED, TAGS: (PAPER,)}
     for kind, data, options, why in (
         ("nearest", [level], {}, "a feature pyramid: a level, enlarged to the next finer one"),
         (
@@ -210,8 +211,8 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (
             "bilinear",
             [scores, learned],
-            {"num_filter": SEGMENTED},
-            "FCN: scores of classes, by a filter for each class",
+            by_filter,
+            "FCN, as its paper enlarges scores of classes: by a filter for each class",
         ),
     ):
         yield {
@@ -225,74 +226,23 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 INSIDE = Fill("grid", 0.95, 0.01)
-"""Places that follow the picture's own grid, almost all inside it."""
-
-
-@FAMILIES.add("BilinearSampler")
-def bilinear_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images and feature maps, and places to read them at."""
-    for shape, fill, why in (
-        (images(size), INSIDE, "a frame, warped by a smooth flow"),
-        (feature_maps(size), INSIDE, "feature maps, warped by a smooth flow"),
-        (images(size), OPEN_UNIT, "places in no order, as of points in a scene"),
-    ):
-        batch, _, *extents = shape
-        yield {
-            "data": tensor(*shape),
-            "grid": tensor(batch, 2, *extents, fill=fill),
-            WHY: why,
-        }
+"""Places that follow the image's own grid, almost all inside it."""
 
 
 def transformations(size: Preset) -> TensorSpec:
-    """An affine transformation for each picture, which turns and shifts it a little and reads
+    """An affine transformation for each image, which turns and shifts it a little and reads
     mostly inside it."""
-    turns = [0.1 * spread(i, 2) - 0.05 for i in range(size.pictures)]
+    turns = [0.1 * spread(i, 2) - 0.05 for i in range(size.images)]
     rows = tuple((0.9, turn, turn / 2, -turn, 0.9, turn / 3) for turn in turns)
-    return tensor(size.pictures, AFFINE, fill=literal(rows))
-
-
-@FAMILIES.add("GridGenerator")
-def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An affine transformation, and a flow of a few pixels, from which the grid of each image is
-    computed."""
-    batch, _, *extents = images(size)
-    yield {
-        "data": transformations(size),
-        "transform_type": "affine",
-        "target_shape": tuple(extents),
-        WHY: "a spatial transformer's grid",
-    }
-    yield {
-        "data": tensor(batch, 2, *extents, fill=Fill("normal", 0.0, 4.0)),
-        "transform_type": "warp",
-        WHY: "the grid of a flow field, to warp a frame",
-    }
-
-
-@FAMILIES.add("SpatialTransformer")
-def spatial_transformer(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images and feature maps, turned and shifted a little."""
-    for shape, why in (
-        (images(size), "a spatial transformer of images"),
-        (feature_maps(size), "a spatial transformer inside a network"),
-    ):
-        yield {
-            "data": tensor(*shape),
-            "loc": transformations(size),
-            "target_shape": shape[2:],
-            "transform_type": "affine",
-            "sampler_type": "bilinear",
-            WHY: why,
-        }
+    return tensor(size.images, AFFINE, fill=literal(rows))
 
 
 @FAMILIES.add("_contrib_BilinearResize2D")
 def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A segmentation's feature maps, to enlarge to a size and to another tensor's, and to halve."""
-    crop = size.side(480)
-    scores = tensor(few_pictures(size), SEGMENTED, size.side(64), size.side(64))
-    yield {"data": scores, "height": crop, "width": crop, WHY: "DeepLab: scores to pixels"}
+    crop, eighth = size.side(513, 1), size.side(65, 1)
+    scores = tensor(few_images(size), SEGMENTED, eighth, eighth)
+    yield {"data": scores, "height": crop, "width": crop, WHY: "DeepLabv3: scores to pixels"}
     yield {
         "data": tensor(*maps(size, 32)),
         "like": tensor(*maps(size, 16)),
@@ -317,3 +267,40 @@ TO_PARITY = {
     "to_odd_up": "sides made odd by a pixel more, so that corners stay corners in halving",
 }
 """Why the sides of feature maps are made even or odd."""
+
+
+VARIANTS: dict[str, Variants] = {
+    "BilinearSampler": lambda size: [
+        {"data": tensor(*shape), "grid": tensor(shape[0], 2, *shape[2:], fill=fill), WHY: why}
+        for shape, fill, why in (
+            (images(size), INSIDE, "a frame, warped by a smooth flow"),
+            (feature_maps(size), INSIDE, "feature maps, warped by a smooth flow"),
+            (images(size), OPEN_UNIT, "places in no order, like points in a scene"),
+        )
+    ],
+    "GridGenerator": lambda size: {
+        "a spatial transformer's grid": call(
+            data=transformations(size),
+            transform_type="affine",
+            target_shape=tuple(images(size)[2:]),
+        ),
+        "the grid of a flow field, to warp a frame": call(
+            data=tensor(images(size)[0], 2, *images(size)[2:], fill=Fill("normal", 0.0, 4.0)),
+            transform_type="warp",
+        ),
+    },
+    "SpatialTransformer": lambda size: {
+        why: call(
+            data=tensor(*shape),
+            loc=transformations(size),
+            target_shape=shape[2:],
+            transform_type="affine",
+            sampler_type="bilinear",
+        )
+        for shape, why in (
+            (images(size), "a spatial transformer of images"),
+            (feature_maps(size), "a spatial transformer inside a network"),
+        )
+    },
+}
+add_rows(FAMILIES.add, VARIANTS)

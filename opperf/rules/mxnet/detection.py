@@ -1,14 +1,36 @@
-"""Object detection: boxes, anchors, proposals."""
+"""Object detection: boxes, anchors, proposals; and pooling of regions of interest, upright and
+rotated, by their cells or by their position."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.rules.boxes import CLASSES, CORNERS, DETECTIONS, OBJECTS, corners
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps
-from opperf.rules.pyramid import PASCAL, few_pictures, maps, picture_extents
+from opperf.rules.detectors import (
+    CLASSES,
+    CORNERS,
+    DETECTIONS,
+    OBJECTS,
+    PASCAL,
+    corners,
+    few_images,
+    image_extents,
+    maps,
+)
+from opperf.rules.image_shapes import feature_maps
+from opperf.rules.regions import (
+    ALIGNED,
+    LABELS,
+    LEVEL,
+    OFFSETS,
+    PLANE,
+    POOLED,
+    POSITIONS,
+    SAMPLES,
+    WHOLE,
+    Pooling,
+)
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -17,18 +39,21 @@ from opperf.rules.values import (
     ZEROS,
     Arguments,
     below,
+    between,
+    call,
     fixed,
     literal,
     tensor,
 )
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
 STRIDE = 16
 """Pixels of the image for each cell of the feature map."""
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
-"""Scales of a box's four offsets, as in SSD."""
-OFFSETS = Fill("normal", 0.0, 0.1)
+"""Scales of a box's four offsets in SSD."""
+NEAR = Fill("normal", 0.0, 0.1)
 """Offsets from anchors: small, as an anchor is near the object that it is matched with."""
 
 
@@ -61,7 +86,7 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "as many boxes by centre and size, which are converted first, as YOLO predicts them",
     }
     yield {
-        "data": tensor(few_pictures(size), size.extent(12000), 1 + CORNERS, fill=DETECTIONS),
+        "data": tensor(few_images(size), size.extent(12000), 1 + CORNERS, fill=DETECTIONS),
         "overlap_thresh": 0.7,
         "topk": size.extent(6000),
         "coord_start": 1,
@@ -71,84 +96,15 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_box_iou")
-def box_iou(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two sets of boxes, by corners and by centre, whose boxes are compared pairwise."""
-    count = candidates(size)
-    yield {
-        "lhs": fixed(anchors(size), CORNERS, fill=UNIT_BOXES),
-        "rhs": fixed(size.batch * OBJECTS, CORNERS, fill=UNIT_BOXES),
-        "format": "corner",
-        WHY: "SSD-300: its anchors and the objects of a batch",
-    }
-    yield {
-        "lhs": fixed(count, CORNERS, fill=PROBABILITY),
-        "rhs": fixed(count, CORNERS, fill=PROBABILITY),
-        "format": "center",
-        WHY: "a thousand proposals with each other, by centre and size",
-    }
-
-
-@FAMILIES.add("_contrib_box_encode")
-def box_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Anchors and the objects that they are matched with; some are negative or ignored."""
-    count = anchors(size)
-    yield {
-        "samples": fixed(size.batch, count, fill=below(2, start=-1)),
-        "matches": fixed(size.batch, count, fill=below(OBJECTS)),
-        "anchors": fixed(size.batch, count, CORNERS, fill=UNIT_BOXES),
-        "refs": fixed(size.batch, OBJECTS, CORNERS, fill=UNIT_BOXES),
-        "means": fixed(CORNERS, fill=ZEROS),
-        "stds": fixed(CORNERS, fill=literal(VARIANCES)),
-        WHY: "SSD-300: what its anchors are to predict, some of them negative or ignored",
-    }
-
-
-@FAMILIES.add("_contrib_box_decode")
-def box_decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Offsets from anchors, which are by corners or by centre."""
-    count = anchors(size)
-    scales: Arguments = {f"std{i}": scale for i, scale in enumerate(VARIANCES)}
-    for layout, fill, why in (
-        ("corner", UNIT_BOXES, "Faster R-CNN's anchors, by corners"),
-        ("center", PROBABILITY, "SSD's anchors, by centre and size"),
-    ):
-        yield {
-            "data": fixed(size.batch, count, CORNERS, fill=OFFSETS),
-            "anchors": fixed(1, count, CORNERS, fill=fill),
-            **scales,
-            "format": layout,
-            WHY: why,
-        }
-
-
-@FAMILIES.add("_contrib_bipartite_matching")
-def bipartite_matching(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The overlap of each of SSD's anchors with each object; the largest is matched first."""
-    yield {
-        "data": fixed(size.pictures, anchors(size), OBJECTS, fill=PROBABILITY),
-        "threshold": 0.1,
-        "is_ascend": False,
-        WHY: "SSD-300: anchors by objects, of which the largest overlap is matched first",
-    }
-
-
 @FAMILIES.add("_contrib_MultiBoxPrior")
 def multibox_prior(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """SSD's largest feature map, of which the operator reads only the extents."""
-    yield {
-        "data": fixed(*feature_maps(size)),
-        "sizes": (0.1, 0.14),
-        "ratios": (1.0, 2.0, 0.5),
-        WHY: "SSD's anchors for its largest feature map, of which only the extents are read",
-    }
-    yield {
-        "data": fixed(*feature_maps(size)),
-        "sizes": (0.1, 0.14),
-        "ratios": (1.0, 2.0, 0.5),
-        "clip": True,
-        WHY: "the same, clipped to the picture, so that none reaches beyond it",
-    }
+    """A feature map, of which the operator reads only the extents."""
+    made: Arguments = {"sizes": (0.1, 0.14), "ratios": (1.0, 2.0, 0.5)}
+    made["data"] = fixed(*feature_maps(size))
+    why = "SSD's anchors for a feature map, of which only the extents are read"
+    yield {**made, WHY: why}
+    clipped = "the same, clipped to the image, so that none reaches beyond it"
+    yield {**made, "clip": True, WHY: clipped}
 
 
 def anchor_boxes(size: Preset) -> TensorSpec:
@@ -158,7 +114,7 @@ def anchor_boxes(size: Preset) -> TensorSpec:
 
 @FAMILIES.add("_contrib_MultiBoxTarget")
 def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Anchors and labelled objects, with three negative anchors for each positive, as in SSD."""
+    """Anchors and labelled objects, with three negative anchors for each positive (SSD's ratio)."""
     boxes = corners(size.batch * OBJECTS, (1.0, 1.0), least=0.1, most=0.5)
     labels = tuple((float(i % CLASSES), *box) for i, box in enumerate(boxes))
     yield {
@@ -172,44 +128,17 @@ def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_MultiBoxDetection")
-def multibox_detection(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores, offsets and anchors; the best 400 boxes are compared with each other."""
-    count = anchors(size)
-    yield {
-        "cls_prob": fixed(size.batch, CLASSES + 1, count, fill=PROBABILITY),
-        "loc_pred": fixed(size.batch, CORNERS * count, fill=OFFSETS),
-        "anchor": anchor_boxes(size),
-        "nms_threshold": 0.45,
-        "variances": VARIANCES,
-        "nms_topk": 400,
-        WHY: "SSD-300 in use: the best 400 boxes are compared with each other",
-    }
-
-
-@FAMILIES.add("_contrib_Proposal")
-def proposal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Inputs for one image: the operator takes no more."""
-    return proposals(1, size, "Faster R-CNN: proposals of one picture")
-
-
-@FAMILIES.add("_contrib_MultiProposal")
-def multi_proposal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Inputs for two images, as many as such a detector is usually trained with on a device."""
-    return proposals(2, size, "Faster R-CNN: proposals of two pictures, as in training")
-
-
 def proposals(batch: int, size: Preset, why: str) -> Iterable[Arguments]:
     """Scores and offsets of anchors of four sizes and three shapes in every cell of Faster
     R-CNN's maps."""
     scales, ratios = (4.0, 8.0, 16.0, 32.0), (0.5, 1.0, 2.0)
     shapes = len(scales) * len(ratios)
     extents = maps(size, STRIDE, extents=PASCAL)[2:]
-    height, width = picture_extents(size, PASCAL)
+    height, width = image_extents(size, PASCAL)
     images = ((float(height), float(width), 1.0),) * batch
     yield {
         "cls_prob": fixed(batch, 2 * shapes, *extents, fill=PROBABILITY),
-        "bbox_pred": fixed(batch, CORNERS * shapes, *extents, fill=OFFSETS),
+        "bbox_pred": fixed(batch, CORNERS * shapes, *extents, fill=NEAR),
         "im_info": fixed(batch, len(images[0]), fill=literal(images)),
         "rpn_pre_nms_top_n": 6000,
         "rpn_post_nms_top_n": 300,
@@ -218,3 +147,132 @@ def proposals(batch: int, size: Preset, why: str) -> Iterable[Arguments]:
         "feature_stride": STRIDE,
         WHY: why,
     }
+
+
+def pooled(pooling: Pooling, size: Preset) -> Arguments:
+    """The arguments of a pooling to a grid of cells."""
+    return {
+        "data": pooling.maps(size),
+        "rois": pooling.level.rois(size),
+        "pooled_size": (pooling.cells, pooling.cells),
+        "spatial_scale": 1 / pooling.level.stride,
+        WHY: pooling.why,
+    }
+
+
+@FAMILIES.add("_contrib_ROIAlign")
+def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Feature maps and regions of interest of a pyramid's levels."""
+    for pooling in ALIGNED:
+        own: Arguments = {"aligned": True} if pooling.aligned else {}
+        yield {**pooled(pooling, size), "sample_ratio": pooling.samples, **own}
+
+
+@FAMILIES.add("_contrib_DeformablePSROIPooling")
+def deformable_position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `position_sensitive`, with learned offsets of the cells, those of Deformable R-FCN."""
+    grid = dict.fromkeys(("group_size", "pooled_size", "part_size"), POOLED)
+    shared: Arguments = {**grid, "spatial_scale": 1 / POSITIONS.stride, "sample_per_part": 4}
+    yield {
+        "data": POSITIONS.maps(size),
+        "rois": POSITIONS.rois(size),
+        "trans": tensor(POSITIONS.regions(size), 2, POOLED, POOLED),
+        **shared,
+        "output_dim": LABELS,
+        "trans_std": 0.1,
+        WHY: "Deformable R-FCN: 300 regions, whose cells are moved by learned offsets",
+    }
+    yield {
+        "data": OFFSETS.maps(size),
+        "rois": OFFSETS.rois(size),
+        **shared,
+        "output_dim": PLANE,
+        "no_trans": True,
+        WHY: "Deformable R-FCN: the offsets themselves, pooled from cells that are not moved",
+    }
+
+
+ROWS: dict[str, Row] = {
+    "_contrib_RROIAlign": lambda size: {
+        "data": fixed(*LEVEL.maps(size).shape),
+        "rois": LEVEL.rotated_rois(size),
+        "pooled_size": (POOLED, POOLED),
+        "spatial_scale": 1 / LEVEL.stride,
+        "sampling_ratio": SAMPLES,
+        WHY: "rotated regions, for the detection of text",
+    },
+    "_contrib_PSROIPooling": lambda size: {
+        "data": POSITIONS.maps(size),
+        "rois": POSITIONS.rois(size),
+        "spatial_scale": 1 / POSITIONS.stride,
+        "output_dim": LABELS,
+        "pooled_size": POOLED,
+        "group_size": POOLED,
+        WHY: "R-FCN: 300 regions, each cell of which has channels of its own",
+    },
+}
+add_rows(FAMILIES.add, ROWS)
+
+
+FURTHER_ROWS: dict[str, Row] = {
+    "_contrib_box_encode": lambda size: {
+        "samples": fixed(size.batch, anchors(size), fill=below(2, start=-1)),
+        "matches": fixed(size.batch, anchors(size), fill=below(OBJECTS)),
+        "anchors": fixed(size.batch, anchors(size), CORNERS, fill=UNIT_BOXES),
+        "refs": fixed(size.batch, OBJECTS, CORNERS, fill=UNIT_BOXES),
+        "means": fixed(CORNERS, fill=ZEROS),
+        "stds": fixed(CORNERS, fill=literal(VARIANCES)),
+        WHY: "SSD-300: what its anchors are to predict, some of them negative or ignored",
+    },
+    "_contrib_bipartite_matching": lambda size: {
+        "data": fixed(size.images, anchors(size), OBJECTS, fill=between(-0.8, 0.2)),
+        "threshold": 0.1,
+        "is_ascend": False,
+        WHY: "SSD-300: anchors by objects, one of ten near; the largest overlap is matched first",
+    },
+    "_contrib_MultiBoxDetection": lambda size: {
+        "cls_prob": fixed(size.batch, CLASSES + 1, anchors(size), fill=PROBABILITY),
+        "loc_pred": fixed(size.batch, CORNERS * anchors(size), fill=NEAR),
+        "anchor": anchor_boxes(size),
+        "nms_threshold": 0.45,
+        "variances": VARIANCES,
+        "nms_topk": 400,
+        WHY: "SSD-300 in use: the best 400 boxes are compared with each other",
+    },
+}
+add_rows(FAMILIES.add, FURTHER_ROWS)
+
+
+VARIANTS: dict[str, Variants] = {
+    "_contrib_box_iou": lambda size: {
+        "SSD-300: its anchors and the objects of a batch": call(
+            lhs=fixed(anchors(size), CORNERS, fill=UNIT_BOXES),
+            rhs=fixed(size.batch * OBJECTS, CORNERS, fill=UNIT_BOXES),
+            format="corner",
+        ),
+        "a thousand proposals with each other, by centre and size": call(
+            lhs=fixed(candidates(size), CORNERS, fill=PROBABILITY),
+            rhs=fixed(candidates(size), CORNERS, fill=PROBABILITY),
+            format="center",
+        ),
+    },
+    "_contrib_box_decode": lambda size: {
+        why: call(
+            data=fixed(size.batch, anchors(size), CORNERS, fill=NEAR),
+            anchors=fixed(1, anchors(size), CORNERS, fill=fill),
+            **{f"std{i}": scale for i, scale in enumerate(VARIANCES)},
+            format=layout,
+        )
+        for layout, fill, why in (
+            ("corner", UNIT_BOXES, "Faster R-CNN's anchors, by corners"),
+            ("center", PROBABILITY, "SSD's anchors, by centre and size"),
+        )
+    },
+    # Inputs for one image: the operator takes no more.
+    "_contrib_Proposal": lambda size: proposals(1, size, "Faster R-CNN: proposals of one image"),
+    "_contrib_MultiProposal": lambda size: proposals(
+        2, size, "Faster R-CNN: proposals of two images, for training"
+    ),
+    "ROIPooling": lambda size: (pooled(pooling, size) for pooling in WHOLE),
+}
+add_rows(FAMILIES.add, VARIANTS)

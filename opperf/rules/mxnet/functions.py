@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Fill, Operator, TensorSpec, iter_tensors
 from opperf.rules.configurations import WHY
-from opperf.rules.families.linalg import EINSUMS, matrix_to_diagonalise
+from opperf.rules.families.linalg import matrix_to_diagonalise
+from opperf.rules.mxnet import matrices
 from opperf.rules.mxnet.miscellany import FILLED
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.sampling import FORMS
@@ -20,7 +21,7 @@ from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, Arguments, below, fi
 
 
 def new_of_shape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape of a new array, and its value; or without one whole numbers, as floating ones that
+    """The shape of a new array, and its value; where it has none, integers, as floating ones that
     were never written may be NaN."""
     also: Arguments = {"val": FACTOR} if operator.parameter("val") else {"dtype": "int32"}
     for shape, why in zip(shapes(size), FILLED, strict=True):
@@ -39,10 +40,9 @@ def drawn_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two matrices behind the subscripts of their product, all in one list of positions."""
-    matrix = tensor(*matrix_to_diagonalise(size))
-    for subscripts in EINSUMS:
-        yield {"operands": (subscripts, matrix, matrix), WHY: f"the product {subscripts}"}
+    """The operator's operands behind the subscripts, all in one list of positions."""
+    for row in matrices.einsum(operator, size):
+        yield {"operands": (str(row["subscripts"]), *iter_tensors(row["data"])), WHY: row[WHY]}
 
 
 def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
@@ -144,11 +144,7 @@ FUNCTIONS: Mapping[str, Family | str] = {
     "numpy.ravel": ravel,
     "numpy.select": select,
     **dict.fromkeys(
-        (
-            "ndarray.contrib.cond",
-            "ndarray.contrib.foreach",
-            "ndarray.contrib.while_loop",
-        ),
+        ("ndarray.contrib.cond", "ndarray.contrib.foreach", "ndarray.contrib.while_loop"),
         _OF_PYTHON,
     ),
     **dict.fromkeys(("numpy.apply_along_axis", "numpy.apply_over_axes"), _CALLS_BACK),

@@ -10,10 +10,10 @@ from opperf.rules.bert import FEED_FORWARD, UNITS, sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.families import convolution as convolutions
 from opperf.rules.families import layers
+from opperf.rules.image_shapes import FILTERS, Window, feature_maps, photographs
 from opperf.rules.mxnet.attention import in_single
+from opperf.rules.mxnet.layers import dense_arguments
 from opperf.rules.mxnet.operations.convolutions import convolution_arguments
-from opperf.rules.mxnet.operations.layers import dense_arguments
-from opperf.rules.pictures import FILTERS, Window, feature_maps, photographs
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments

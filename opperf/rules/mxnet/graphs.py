@@ -8,12 +8,20 @@ import msgspec
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.deviations import NotFinite
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, below, fixed, literal, sparse, tensors
+from opperf.rules.values import PROBABILITY, Arguments, below, call, fixed, literal, sparse, tensors
 
 FAMILIES = Families()
+
+NOT_FINITE = {
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": NotFinite(
+        "writes the probabilities of the vertices of a sample, whose number is random, and nothing "
+        "behind them"
+    )
+}
 
 INDEX = "int64"
 """Dtype of vertices and of the numbers of edges: the operators take no other."""
@@ -24,8 +32,8 @@ HOPS, NEIGHBOURS = 2, 10
 """Sampling for a mini-batch of a small graph network: two layers of ten neighbours each."""
 
 
-DENSITY = 0.1
-"""Share of the pairs of vertices that have an edge: a hundred neighbours of a thousand vertices."""
+DEGREE = 14
+"""Edges of a vertex: those of a paper of ogbn-arxiv in both directions (Hu et al., 2020)."""
 
 
 def vertices(size: Preset) -> int:
@@ -34,9 +42,11 @@ def vertices(size: Preset) -> int:
 
 
 def graph(size: Preset) -> TensorSpec:
-    """A graph whose edges have distinct numbers."""
+    """A graph whose edges have distinct numbers, in no order, as they were added over time."""
     count = vertices(size)
-    return sparse("csr", count, count, density=DENSITY, fill=SEQUENCE, dtype=INDEX, gradient=False)
+    numbers = Fill("balanced", 0.0, float(count**2))
+    density = min(1.0, DEGREE / count)
+    return sparse("csr", count, count, density=density, fill=numbers, dtype=INDEX, gradient=False)
 
 
 def first(count: int) -> TensorSpec:
@@ -47,11 +57,7 @@ def first(count: int) -> TensorSpec:
 def sampling(size: Preset) -> Arguments:
     """Arguments of sampling. The limit of vertices is above the graph's number: a sample that
     reaches the limit ends early and logs a message at each call."""
-    return {
-        "num_hops": HOPS,
-        "num_neighbor": NEIGHBOURS,
-        "max_num_vertices": vertices(size) + 1,
-    }
+    return {"num_hops": HOPS, "num_neighbor": NEIGHBOURS, "max_num_vertices": vertices(size) + 1}
 
 
 @FAMILIES.add("_contrib_dgl_csr_neighbor_uniform_sample")
@@ -83,22 +89,20 @@ def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("_contrib_dgl_graph_compact")
-def graph_compact(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def graph_compact(operator: Operator, size: Preset) -> Rows:
     """A sample that reached half of the vertices that it had room for: the graph, whose other rows
     and columns are empty, and its vertices. There is no mapping of edges, for which MXNet returns
     an empty matrix."""
     count = vertices(size)
     sampled = count // 2
-    sample = msgspec.structs.replace(graph(size), block=(sampled, sampled))
+    sample = msgspec.structs.replace(graph(size), block=(sampled, sampled), fill=SEQUENCE)
     # After the vertices there is room for more; the last element is their number.
     listed = literal([*range(sampled), *[0] * (count - sampled), sampled])
     inputs = tensors([sample, fixed(count + 1, fill=listed, dtype=INDEX)])
-    yield {
-        "graph_data": inputs,
-        "num_args": len(inputs),
-        "graph_sizes": (sampled,),
-        "return_mapping": False,
-        WHY: "a sample of neighbours, cut to the rows and columns that it filled",
+    return {
+        "a sample of neighbours, cut to the rows and columns that it filled": call(
+            graph_data=inputs, num_args=len(inputs), graph_sizes=(sampled,), return_mapping=False
+        )
     }
 
 
@@ -113,7 +117,7 @@ def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A graph and pairs of vertices, most of which have no edge between them."""
     rows, columns = square(size)
     yield {
-        "data": sparse("csr", rows, columns, density=DENSITY, gradient=False),
+        "data": sparse("csr", rows, columns, density=DEGREE / columns, gradient=False),
         "u": fixed(rows, fill=below(rows), dtype=INDEX),
         "v": fixed(rows, fill=below(columns), dtype=INDEX),
         WHY: "the edges of pairs of vertices, most of which have none",

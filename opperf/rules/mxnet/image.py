@@ -1,7 +1,13 @@
-"""Image preparation: pictures are bytes with the colours as last axis, as decoded from a file."""
+"""Image preparation: images are bytes and have the colours as last axis, like decoded files.
+
+Files are JPEGs of any size, from one compressed tile, without an encoder: a restart marker after
+each tile resets the decoder, so that the tile can be repeated, and only the height and width in the
+header change.
+"""
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterable
 
@@ -9,13 +15,18 @@ import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
-from opperf.rules.pictures import COLOURS, images, photographs
+from opperf.rules.image_shapes import COLOURS, images, photographs
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.sizes import Preset
-from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
+from opperf.rules.values import REQUESTED, Arguments, below, call, fixed, literal, tensor
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
+
+NOT_BENCHMARKED = {
+    "_imdecode": "reads an image as text up to the first zero byte, which every image file "
+    "contains; `_cvimdecode` takes bytes"
+}
 
 BYTE = "uint8"
 LEVELS = below(256)
@@ -28,71 +39,58 @@ Extents = tuple[int, int]
 
 
 def decoded(size: Preset) -> Extents:
-    """Height and width of a picture as most are in ImageNet."""
+    """Height and width of an image as most are in ImageNet."""
     return size.side(375), size.side(500)
 
 
 def extents(size: Preset) -> Extents:
-    """Height and width of a picture that is resized, and not yet cropped."""
+    """Height and width of an image that is resized, and not yet cropped."""
     _, _, height, width = images(size)
     return height, width
 
 
 def cropped(size: Preset) -> Extents:
-    """Height and width of a picture that is cropped, as a network takes it."""
+    """Height and width of an image that is cropped, as a network takes it."""
     _, _, height, width = photographs(size)
     return height, width
 
 
-def picture(sides: Extents, dtype: str = BYTE) -> TensorSpec:
-    """One picture."""
+def image(sides: Extents, dtype: str = BYTE) -> TensorSpec:
+    """One image."""
     return tensor(*sides, COLOURS, fill=LEVELS, dtype=dtype)
 
 
-def pictures(size: Preset, sides: Extents, dtype: str = BYTE) -> TensorSpec:
-    """A batch of pictures of one size."""
-    return tensor(size.pictures, *sides, COLOURS, fill=LEVELS, dtype=dtype)
+def batch(size: Preset, sides: Extents, dtype: str = BYTE) -> TensorSpec:
+    """A batch of images of one size."""
+    return tensor(size.images, *sides, COLOURS, fill=LEVELS, dtype=dtype)
 
 
 def window(size: Preset) -> Arguments:
-    """Width and height of a crop: seven eighths of the picture's, as usual (224 of 256)."""
+    """Width and height of a crop: seven eighths of the image's, as usual (224 of 256)."""
     height, width = extents(size)
     return {"width": width * 7 // 8, "height": height * 7 // 8}
 
 
-LOADED = ("a picture, as a data loader takes it", "a batch, as a network's first layer takes it")
-"""Why a picture is measured, and a batch of them."""
+LOADED = ("an image, as a data loader takes it", "a batch, as a network's first layer takes it")
+"""Why an image is measured, and a batch of them."""
 
 
 def each(size: Preset, sides: Extents, values: Arguments) -> Iterable[Arguments]:
-    """One picture and a batch of them, each with these plain values."""
-    for made, why in zip((picture(sides), pictures(size, sides)), LOADED, strict=True):
+    """One image and a batch of them, each with these plain values."""
+    for made, why in zip((image(sides), batch(size, sides)), LOADED, strict=True):
         yield {"data": made, **values, WHY: why}
-
-
-@FAMILIES.add("_image_to_tensor")
-def to_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture and a batch, whose colours become the first axis, on a scale from 0 to 1."""
-    return each(size, cropped(size), {})
-
-
-@FAMILIES.add("_image_normalize")
-def normalize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture and a batch as `to_tensor` returns them, with ImageNet's mean and deviation."""
-    for shape, why in zip((photographs(size)[1:], photographs(size)), LOADED, strict=True):
-        yield {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION, WHY: why}
 
 
 @FAMILIES.add("_image_crop")
 def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Pictures of bytes, and of floating-point numbers that take a gradient."""
+    """Images of bytes, and of floating-point numbers that take a gradient."""
     values: Arguments = {"x": 8, "y": 8, **window(size)}
     sides = extents(size)
     for data, why in (
-        (picture(sides), "a picture of bytes, as a data loader crops it"),
-        (pictures(size, sides), "a batch of bytes, all cropped at one place"),
-        (picture(sides, REQUESTED), "a picture of real numbers, with the gradient of its pixels"),
-        (pictures(size, sides, REQUESTED), "a batch of real numbers, with its gradient"),
+        (image(sides), "an image of bytes, as a data loader crops it"),
+        (batch(size, sides), "a batch of bytes, all cropped at one place"),
+        (image(sides, REQUESTED), "an image of real numbers, with the gradient of its pixels"),
+        (batch(size, sides, REQUESTED), "a batch of real numbers, with its gradient"),
     ):
         yield {"data": data, **values, WHY: why}
 
@@ -102,7 +100,7 @@ NEAREST, BILINEAR, CUBIC = 0, 1, 2
 
 
 def resized(size: Preset) -> Extents:
-    """Width and height of a picture whose shorter side is resized to that of `extents`."""
+    """Width and height of an image whose shorter side is resized to that of `extents`."""
     height, width = decoded(size)
     short, _ = extents(size)
     return width * short // height, short
@@ -110,36 +108,20 @@ def resized(size: Preset) -> Extents:
 
 @FAMILIES.add("_image_resize")
 def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """ImageNet's pictures, resized before they are cropped."""
+    """ImageNet's images, resized before they are cropped."""
     wanted: Arguments = {"size": resized(size)}
     yield from each(size, decoded(size), {**wanted, "interp": BILINEAR})
     for way, why in (
-        (CUBIC, "a picture, by cubic interpolation, as vision transformers take it"),
+        (CUBIC, "an image, by cubic interpolation, as vision transformers take it"),
         (NEAREST, "a mask of classes, whose pixels are not mixed"),
     ):
-        yield {"data": picture(decoded(size)), **wanted, "interp": way, WHY: why}
-
-
-@FAMILIES.add("_image_random_crop", "_image_random_resized_crop")
-def random_crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Pictures, cropped at a random place."""
-    return each(size, extents(size), window(size))
+        yield {"data": image(decoded(size)), **wanted, "interp": way, WHY: why}
 
 
 @FAMILIES.add("_image_flip_left_right", "_image_flip_top_bottom")
 def flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture, which is mirrored."""
-    yield {
-        "data": picture(cropped(size)),
-        WHY: "a cropped picture, mirrored for a second prediction",
-    }
-
-
-@FAMILIES.add("_image_random_flip_left_right", "_image_random_flip_top_bottom")
-def random_flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture, which is mirrored or copied at random."""
-    why = "a cropped picture, mirrored or copied at random, as for training"
-    yield {"data": picture(cropped(size)), WHY: why}
+    """An image, which is mirrored."""
+    yield {"data": image(cropped(size)), WHY: "a cropped image, mirrored for a second prediction"}
 
 
 RANGE: Arguments = {"min_factor": 0.6, "max_factor": 1.4}
@@ -163,61 +145,125 @@ COLOURING: dict[str, Arguments] = {
 
 @FAMILIES.add(*COLOURING)
 def colouring(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture, whose colours are changed."""
-    why = "a picture of bytes, whose colours are varied for training on ImageNet"
-    yield {"data": picture(cropped(size)), **entry_of(COLOURING, operator), WHY: why}
+    """An image, whose colours are changed."""
+    why = "an image of bytes, whose colours are varied for training on ImageNet"
+    yield {"data": image(cropped(size)), **entry_of(COLOURING, operator), WHY: why}
 
 
 @FAMILIES.add("_cvimresize")
 def cv_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture of ImageNet, resized by OpenCV."""
+    """An image of ImageNet, resized by OpenCV."""
     width, height = resized(size)
     for way, why in (
-        (BILINEAR, "ImageNet's pictures by bilinear interpolation, as for most networks"),
-        (CUBIC, "ImageNet's pictures by cubic interpolation, as for vision transformers"),
+        (BILINEAR, "ImageNet's images by bilinear interpolation, for most networks"),
+        (CUBIC, "ImageNet's images by cubic interpolation, for vision transformers"),
     ):
-        yield {
-            "src": picture(decoded(size)),
-            "w": width,
-            "h": height,
-            "interp": way,
-            WHY: why,
-        }
+        yield {"src": image(decoded(size)), "w": width, "h": height, "interp": way, WHY: why}
 
 
-@FAMILIES.add("_cvcopyMakeBorder")
-def border(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture, which gets a border of eight black pixels."""
-    width = 8
-    sides: Arguments = dict.fromkeys(("top", "bot", "left", "right"), width)
-    why = "a picture and eight black pixels at each side, as before a crop at random"
-    yield {"src": picture(extents(size)), **sides, WHY: why}
-
-
-def picture_file(size: Preset) -> TensorSpec:
-    """The bytes of a JPEG file, of the other pictures' size rounded up to whole tiles."""
+def image_file(size: Preset) -> TensorSpec:
+    """The bytes of a JPEG file, of the other images' size rounded up to whole tiles."""
     height, width = (TILE_SIDE * math.ceil(extent / TILE_SIDE) for extent in extents(size))
     data = jpeg(height, width)
     return fixed(len(data), fill=literal(tuple(data)), dtype=BYTE)
 
 
 DECODED = (
-    (1, "in colour, as pictures for training"),
+    (1, "in colour, as images for training"),
     (0, "in grey, as digits and text: the planes of colours are not converted"),
 )
 """OpenCV's flags for decoding in colour and in grey, and why."""
 
 
-@FAMILIES.add("_cvimdecode")
-def decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The bytes of a JPEG file, decoded in colour and in grey."""
-    for flag, why in DECODED:
-        yield {"buf": picture_file(size), "flag": flag, WHY: f"a file's bytes {why}"}
-
-
 @FAMILIES.add("_cvimread")
 def read(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A JPEG file on disk, decoded in colour and in grey."""
-    path = msgspec.structs.replace(picture_file(size), layout="file")
+    path = msgspec.structs.replace(image_file(size), layout="file")
     for flag, why in DECODED:
         yield {"filename": path, "flag": flag, WHY: f"a file on disk {why}"}
+
+
+ROWS: dict[str, Row] = {
+    "_image_random_flip_left_right _image_random_flip_top_bottom": lambda size: {
+        "data": image(cropped(size)),
+        WHY: "a cropped image, mirrored or copied at random, for training",
+    },
+    "_cvcopyMakeBorder": lambda size: {
+        "src": image(extents(size)),
+        **dict.fromkeys(("top", "bot", "left", "right"), 8),
+        WHY: "an image and eight black pixels at each side, as before a crop at random",
+    },
+}
+add_rows(FAMILIES.add, ROWS)
+
+
+VARIANTS: dict[str, Variants] = {
+    "_image_to_tensor": lambda size: each(size, cropped(size), {}),
+    "_image_normalize": lambda size: [
+        {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION, WHY: why}
+        for shape, why in zip((photographs(size)[1:], photographs(size)), LOADED, strict=True)
+    ],
+    "_image_random_crop _image_random_resized_crop": lambda size: each(
+        size, extents(size), window(size)
+    ),
+    "_cvimdecode": lambda size: {
+        f"a file's bytes {why}": call(buf=image_file(size), flag=flag) for flag, why in DECODED
+    },
+}
+add_rows(FAMILIES.add, VARIANTS)
+
+
+TILE_SIDE = 16
+"""Height and width of the tile: one coding unit of a JPEG with colours at half resolution."""
+
+TILE = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERX"
+    "RTc4UG1RV19iZ2hnPk1xeXBkeFxlZ2P/2wBDARESEhgVGC8aGi9jQjhCY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2Nj"
+    "Y2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2P/wAARCAAQABADASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAA"
+    "BAX/xAAgEAACAAYCAwAAAAAAAAAAAAABAgADBAURIRIxQXHB/8QAFQEBAQAAAAAAAAAAAAAAAAAAAwT/xAAdEQAB"
+    "BAIDAAAAAAAAAAAAAAABAAMEEQISEyEi/9oADAMBAAIRAxEAPwCIyCTgY2YZQcZ7FOIDAZ9wyotLVABlkK4GN9GG"
+    "WmzNTFpk1gzsMa6A++IrcfZ4bv0jiSctgQel/9k="
+)
+"""A JFIF file of quality 50: a blue disc on a gradient of red and green. MXNet reads the size of
+JFIF files alone from their header, and decodes these asynchronously, as it runs other operators;
+files of other kinds it decodes before the call returns."""
+
+START, END = b"\xff\xd8", b"\xff\xd9"
+FRAME, SCAN, INTERVAL = b"\xff\xc0", b"\xff\xda", b"\xff\xdd"
+"""Markers of a baseline frame, of a scan, and of the segment with the interval of restarts."""
+
+RESTARTS = tuple(bytes((0xFF, 0xD0 + i)) for i in range(8))
+"""The restart markers, in the order in which they alternate."""
+
+
+def _segments(file: bytes) -> tuple[list[bytes], bytes]:
+    """The segments of a file's header, each with its marker, and the compressed data after them."""
+    segments, position = [], len(START)
+    while True:
+        length = 2 + int.from_bytes(file[position + 2 : position + 4], "big")
+        segment = file[position : position + length]
+        segments.append(segment)
+        position += length
+        if segment.startswith(SCAN):
+            return segments, file[position : -len(END)]
+
+
+def _with_size(frame: bytes, height: int, width: int) -> bytes:
+    """A frame's segment with another height and width: two bytes each, after the marker, the length
+    and the bits per colour."""
+    return frame[:5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + frame[9:]
+
+
+def jpeg(height: int, width: int) -> bytes:
+    """The file of an image of tiles. Raises `ValueError` if the size is no multiple of theirs."""
+    if height % TILE_SIDE or width % TILE_SIDE:
+        raise ValueError(f"{height} x {width} is not made of tiles of {TILE_SIDE} x {TILE_SIDE}")
+    segments, tile = _segments(TILE)
+    *header, scan = (
+        _with_size(segment, height, width) if segment.startswith(FRAME) else segment
+        for segment in segments
+    )
+    after_each_tile = INTERVAL + bytes((0, 4, 0, 1))
+    count = (height // TILE_SIDE) * (width // TILE_SIDE)
+    tiles = b"".join(tile + RESTARTS[i % len(RESTARTS)] for i in range(count - 1)) + tile
+    return b"".join([START, *header, after_each_tile, scan, tiles, END])

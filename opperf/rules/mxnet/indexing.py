@@ -7,13 +7,15 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
+from opperf.rules.engine import OUTPUT
 from opperf.rules.families.indexing import masked
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.slicing import middle
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import Shape, column, cube, square, tall, vector, wide
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
+from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, same, tensor
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -34,7 +36,7 @@ CLASSES = (
     "a few classes, as those of digits",
     "a hundred classes, as CIFAR-100's",
 )
-"""What the columns of the shapes `wide` may stand for, at the default size."""
+"""Data whose columns the shapes `wide` may have, at the default size."""
 
 
 def of_classes(size: Preset) -> Iterable[tuple[Shape, str]]:
@@ -47,7 +49,7 @@ SHUFFLED_ROWS = "whole rows at random places, as samples that are shuffled"
 
 @FAMILIES.add("take")
 def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices of rows, of columns, and of rows of a table, as for an embedding."""
+    """Indices of rows, of columns, and of rows of a table, for an embedding."""
     rows, columns = square(size)
     matrix, chosen = tensor(rows, columns), indices(columns, limit=columns)
     yield {"a": matrix, "indices": indices(rows, limit=rows), "axis": 0, WHY: SHUFFLED_ROWS}
@@ -57,17 +59,6 @@ def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
     sentences = indices(size.extent(256), 32, limit=words)
     why = "the vectors of sentences' words, from a table of embeddings"
     yield {"a": tensor(words, width), "indices": sentences, WHY: why}
-
-
-@FAMILIES.add("batch_take")
-def batch_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the index of one element of each row."""
-    for (rows, columns), classes in of_classes(size):
-        yield {
-            "a": tensor(rows, columns),
-            "indices": indices(rows, limit=columns),
-            WHY: f"the right class's score of each sample, of {classes}",
-        }
 
 
 @FAMILIES.add("pick")
@@ -113,25 +104,7 @@ def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec, str]]:
     yield shape, fixed(1, rows, fill=PERMUTATION, dtype=INDEX), whole
 
 
-@FAMILIES.add("scatter_nd")
-def scatter_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Values and indices of single elements, one in each row and column, and of whole rows."""
-    shape = square(size)
-    for values, places, why in scatter_targets(shape):
-        yield {"data": tensor(*values), "indices": places, "shape": shape, WHY: why}
-
-
-@FAMILIES.add("one_hot")
-def one_hot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Class numbers, which become rows with a single one."""
-    for (rows, depth), why in (
-        (tall(size), "labels of a hundred classes, as CIFAR-100's: many short rows"),
-        (square(size), "labels of many classes, as ImageNet's: long rows, nearly all zeros"),
-    ):
-        yield {"indices": indices(rows, limit=depth), "depth": depth, WHY: why}
-
-
-@FAMILIES.add("where")
+@FAMILIES.add("where", replaces="it does not broadcast")
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors, and a condition for each element or for each row."""
     rows, columns = square(size)
@@ -157,16 +130,6 @@ def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"condition": fixed(*shape, fill=BOOLEAN), **chosen, **number, WHY: why}
 
 
-@FAMILIES.add("_npi_where_scalar2")
-def where_scalars(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A condition for each element, and two numbers."""
-    for shape, why in (
-        (square(size), "a mask in long rows to two numbers, as weights of elements in a loss"),
-        (tall(size), "a mask in many short rows to two numbers, as labels of several classes"),
-    ):
-        yield {"condition": fixed(*shape, fill=BOOLEAN), "x": 1.0, "y": FACTOR, WHY: why}
-
-
 @FAMILIES.add("fill_element_0index")
 def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the index and the new value of one element of each row. All have one dtype."""
@@ -179,19 +142,7 @@ def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
-@FAMILIES.add("_onehot_encode")
-def onehot_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Class numbers, and the matrix that is as wide as their rows with a single one. Both have one
-    dtype."""
-    for (rows, columns), classes in of_classes(size):
-        yield {
-            "lhs": fixed(rows, fill=below(columns)),
-            "rhs": fixed(rows, columns),
-            WHY: f"labels of {classes}",
-        }
-
-
-@FAMILIES.add("_contrib_boolean_mask")
+@FAMILIES.add("_contrib_boolean_mask", replaces="its mask is of whole rows, and takes no gradient")
 def boolean_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a mask of half of its rows."""
     for (rows, columns), why in (
@@ -212,23 +163,7 @@ def index_array(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"data": fixed(*shape), **axes, WHY: why}
 
 
-@FAMILIES.add("_contrib_index_copy")
-def index_copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the indices and new values of half of its rows; no index repeats."""
-    for (rows, columns), why in (
-        (square(size), "long rows overwritten, as the memory of a graph's updated vertices"),
-        (tall(size), "short rows overwritten, as the older half of a replay buffer"),
-    ):
-        half = max(1, rows // 2)
-        yield {
-            "old_tensor": tensor(rows, columns),
-            "index_vector": fixed(half, fill=PERMUTATION, dtype=INDEX),
-            "new_tensor": tensor(half, columns),
-            WHY: why,
-        }
-
-
-@FAMILIES.add("ravel_multi_index")
+@FAMILIES.add("ravel_multi_index", replaces="its indices are the rows of one tensor")
 def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices, which become positions among all elements."""
     rows, columns = square(size)
@@ -275,54 +210,106 @@ def insert_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_npi_insert_tensor")
 def insert_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a row to insert before each row of a tensor of indices."""
-    places = indices(size.extent(100), limit=square(size)[0], dtype=FLAT_INDEX)
+    before = indices(size.extent(100), limit=square(size)[0], dtype=FLAT_INDEX)
     why = "a row before each of some at random, as a series' missing time steps"
-    yield {**row_to_insert(size), "obj": places, "axis": 0, WHY: why}
+    yield {**row_to_insert(size), "obj": before, "axis": 0, WHY: why}
 
 
-@FAMILIES.add("_npi_advanced_indexing")
-def advanced_indexing(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the indices of rows."""
-    for (rows, columns), why in (
-        (square(size), SHUFFLED_ROWS),
-        (tall(size), "short rows at random places, as word vectors from a table"),
-    ):
-        yield {"data": tensor(rows, columns), "indices": indices(rows, limit=rows), WHY: why}
+VALUES: Arguments = {
+    "_npi_boolean_mask_assign_scalar": 0.5,
+    "_npi_boolean_mask_assign_tensor": fixed(1),
+}
+"""By operator, a number or a tensor of one element to write."""
 
 
-@FAMILIES.add("_npi_advanced_indexing_multiple")
-def advanced_indexing_multiple(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the indices of single elements along each axis."""
-    rows, columns = square(size)
-    yield {
-        "data": tensor(rows, columns),
-        "indices": indices(2, rows, limit=min(rows, columns), dtype=FLAT_INDEX),
+@FAMILIES.add(*VALUES)
+def mask_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A value, written to half of the elements."""
+    for shape, why in masked(size):
+        written = fixed(*shape)
+        yield {
+            "data": written,
+            "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
+            "value": entry_of(VALUES, operator),
+            "start_axis": 0,
+            OUTPUT: same(written, "data"),
+            WHY: why,
+        }
+
+
+ROWS: dict[str, Row] = {
+    "_npi_advanced_indexing_multiple": lambda size: {
+        "data": tensor(*square(size)),
+        "indices": indices(2, square(size)[0], limit=min(*square(size)), dtype=FLAT_INDEX),
         WHY: "single elements at random places, as the ratings of users for items",
-    }
-
-
-@FAMILIES.add("_npx_index_add")
-def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor of three axes, and pairs of indices with the values to add there."""
-    rows, columns, width = cube(size)
-    count = size.extent(1000)
-    extent = min(rows, columns)
-    yield {
-        "a": tensor(rows, columns, width),
-        "ind": indices(2, count, limit=extent),
-        "val": tensor(count, width),
+    },
+    "_npx_index_add": lambda size: {
+        "a": tensor(*cube(size)),
+        "ind": indices(2, size.extent(1000), limit=min(cube(size)[0], cube(size)[1])),
+        "val": tensor(size.extent(1000), cube(size)[2]),
         WHY: "vectors added at places that may repeat, as messages to a graph's vertices",
-    }
-
-
-@FAMILIES.add("_npx_index_update")
-def index_update(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the indices and new values of half of its rows; no index repeats."""
-    rows, width = tall(size)
-    half = rows // 2
-    yield {
-        "a": tensor(rows, width),
-        "ind": fixed(1, half, fill=PERMUTATION, dtype=INDEX),
-        "val": tensor(half, width),
+    },
+    "_npx_index_update": lambda size: {
+        "a": tensor(*tall(size)),
+        "ind": fixed(1, tall(size)[0] // 2, fill=PERMUTATION, dtype=INDEX),
+        "val": tensor(tall(size)[0] // 2, tall(size)[1]),
         WHY: "half of the rows overwritten, as the older half of a replay buffer",
-    }
+    },
+}
+add_rows(FAMILIES.add, ROWS)
+
+
+VARIANTS: dict[str, Variants] = {
+    "batch_take": lambda size: {
+        f"the right class's score of each sample, of {classes}": call(
+            a=tensor(rows, columns), indices=indices(rows, limit=columns)
+        )
+        for (rows, columns), classes in of_classes(size)
+    },
+    "scatter_nd": lambda size: [
+        {"data": tensor(*values), "indices": targets, "shape": square(size), WHY: why}
+        for values, targets, why in scatter_targets(square(size))
+    ],
+    "_npi_where_scalar2": lambda size: [
+        {"condition": fixed(*shape, fill=BOOLEAN), "x": 1.0, "y": FACTOR, WHY: why}
+        for shape, why in (
+            (square(size), "a mask in long rows to two numbers, as weights of elements in a loss"),
+            (tall(size), "a mask in many short rows to two numbers, as labels of several classes"),
+        )
+    ],
+    # Both have one dtype.
+    "_onehot_encode": lambda size: {
+        f"labels of {classes}": call(lhs=fixed(rows, fill=below(columns)), rhs=fixed(rows, columns))
+        for (rows, columns), classes in of_classes(size)
+    },
+    "_contrib_index_copy": lambda size: {
+        why: call(
+            old_tensor=tensor(rows, columns),
+            index_vector=fixed(max(1, rows // 2), fill=PERMUTATION, dtype=INDEX),
+            new_tensor=tensor(max(1, rows // 2), columns),
+        )
+        for (rows, columns), why in (
+            (square(size), "long rows overwritten, as the memory of a graph's updated vertices"),
+            (tall(size), "short rows overwritten, as the older half of a replay buffer"),
+        )
+    },
+    "_npi_advanced_indexing": lambda size: [
+        {"data": tensor(rows, columns), "indices": indices(rows, limit=rows), WHY: why}
+        for (rows, columns), why in (
+            (square(size), SHUFFLED_ROWS),
+            (tall(size), "short rows at random places, as word vectors from a table"),
+        )
+    ],
+    "_scatter_set_nd": lambda size: [
+        {
+            "lhs": fixed(*square(size)),
+            "rhs": fixed(*values),
+            "indices": indices,
+            "shape": square(size),
+            OUTPUT: same(fixed(*square(size)), "lhs"),
+            WHY: why,
+        }
+        for values, indices, why in scatter_targets(square(size))
+    ],
+}
+add_rows(FAMILIES.add, VARIANTS)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -15,9 +15,11 @@ from opperf.rules.values import (
     NORMAL,
     POSITIVE_DEFINITE,
     Arguments,
+    call,
     fixed,
     tensor,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -76,25 +78,20 @@ SQUARE = {
         "real eigenvalues alone of a stack of small matrices: a call of LAPACK for each",
         "real eigenvalues alone of one matrix, as how fast a reversible Markov chain mixes",
     ),
-    "_npi_svd": Square(
-        POSITIVE_DEFINITE,
-        "a stack of small matrices, as the weights of heads that are compressed",
-        "one matrix of weights, as compression to a lower rank",
-    ),
     "_npi_qr": Square(
-        POSITIVE_DEFINITE,
+        NORMAL,
         "a stack of small matrices, as the tangents of many trajectories (Lyapunov exponents)",
         "one square matrix, as orthogonal initialisation of a layer factors it",
     ),
     "_npi_pinv_scalar_rcond": Square(
         POSITIVE_DEFINITE,
-        "a stack of small systems whose equations may depend on each other",
-        "one system whose equations may depend on each other",
+        "a stack of small covariances, as to precisions",
+        "one covariance, as to a precision",
     ),
     "_npi_matrix_rank_none_tol": Square(
         POSITIVE_DEFINITE,
-        "a stack of small covariances: which have redundant variables",
-        "one covariance: how many of its variables are redundant",
+        "a stack of small covariances of full rank",
+        "one covariance of full rank: no variable is redundant",
     ),
     # It computes a matrix's inverse from the matrix's Cholesky factor.
     "linalg_potri": Square(
@@ -121,7 +118,9 @@ SQUARE = {
 """Operators of one square matrix, by name."""
 
 
-@FAMILIES.add(*SQUARE)
+@FAMILIES.add(
+    *SQUARE, replaces="LAPACK is called for each matrix of a stack: small ones, and a larger one"
+)
 def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One square matrix, well conditioned where that matters."""
     matrix = next(SQUARE[name] for name in operator.names if name in SQUARE)
@@ -129,32 +128,15 @@ def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: why, operator.tensors[0].name: tensor(*shape, fill=matrix.fill)}
 
 
-@FAMILIES.add("linalg_gelqf")
-def lq(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices with more columns than rows."""
-    rows, columns = single_matrix(size)
-    yield {
-        WHY: "a stack of small matrices: a call of LAPACK for each",
-        "A": tensor(size.extent(64), THIN, ORDER),
-    }
-    yield {
-        WHY: "one matrix, as orthogonal initialisation of a layer with fewer outputs than inputs",
-        "A": tensor(rows, 2 * columns),
-    }
-
-
-@FAMILIES.add("linalg_makediag")
-def makediag(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A batch of vectors and a single one, which become diagonals of matrices."""
-    batch, order, _ = batch_of_matrices(size)
-    yield {
-        WHY: "a batch of variances as diagonal covariances, as a variational autoencoder's",
-        "A": tensor(batch, order),
-    }
-    yield {
-        WHY: "one long vector of scales as a large matrix: almost all is writing zeros",
-        "A": tensor(square(size)[0]),
-    }
+@FAMILIES.add("_npi_svd", replaces="it takes no more rows than columns")
+def svd(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Square matrices and one with more columns than rows."""
+    stack, (rows, columns) = shapes(size)
+    for why, shape in (
+        ("a stack of small matrices, as the weights of heads that are compressed", stack),
+        ("one matrix of variables by more samples, for principal components", (rows, 4 * columns)),
+    ):
+        yield {WHY: why, "A": tensor(*shape)}
 
 
 @FAMILIES.add("linalg_maketrian")
@@ -172,67 +154,49 @@ def maketrian(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-def gemm_variants(size: Preset) -> tuple[tuple[str, Shape, bool], ...]:
-    """Shapes of a product's factors, each with what it is and whether the second is transposed."""
-    return (
-        ("large matrices in the order of BLAS: bound by arithmetic", square(size), False),
-        (
-            "the second transposed, as a dense layer's weights: outputs by inputs",
-            square(size),
-            True,
-        ),
-        ("a stack of small ones: a call of BLAS for each", batch_of_matrices(size), False),
-    )
-
-
-@FAMILIES.add("linalg_gemm")
+@FAMILIES.add("linalg_gemm", "linalg_gemm2", replaces="it takes stacks of matrices alone")
 def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two factors, one of them transposed or not, and the matrix to add."""
-    for why, shape, transpose in gemm_variants(size):
-        yield {
-            WHY: why,
-            "A": tensor(*shape),
-            "B": tensor(*shape),
-            "C": tensor(*shape),
-            "transpose_b": transpose,
-        }
-
-
-@FAMILIES.add("linalg_gemm2")
-def gemm2(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two factors, one of them transposed or not."""
-    for why, shape, transpose in gemm_variants(size):
-        yield {WHY: why, "A": tensor(*shape), "B": tensor(*shape), "transpose_b": transpose}
+    """Two factors, one of them transposed or not, and the matrix to add, if any."""
+    names = [parameter.name for parameter in operator.tensors]
+    weights = "the second transposed, as a dense layer's weights: outputs by inputs"
+    for why, shape, transpose in (
+        ("large matrices in the order of BLAS: bound by arithmetic", square(size), False),
+        (weights, square(size), True),
+        ("a stack of small ones: a call of BLAS for each", batch_of_matrices(size), False),
+    ):
+        yield {**dict.fromkeys(names, tensor(*shape)), "transpose_b": transpose, WHY: why}
 
 
 @FAMILIES.add("linalg_trmm", "linalg_trsm")
-def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def triangular(operator: Operator, size: Preset) -> Rows:
     """A lower triangular matrix and a general one, from the left and from the right."""
     batch, one = shapes(size)
-    for why, shape, rightside in (
-        ("a stack of small Cholesky factors, as of a mixture's covariances", batch, False),
-        ("one larger Cholesky factor from the left, as of a Gaussian process", one, False),
-        ("the factor from the right, as samples in rows are coloured or whitened", one, True),
-    ):
-        yield {
-            WHY: why,
-            "A": tensor(*shape, fill=LOWER_TRIANGULAR),
-            "B": tensor(*shape),
-            "rightside": rightside,
-        }
+    return {
+        why: call(A=tensor(*shape, fill=LOWER_TRIANGULAR), B=tensor(*shape), rightside=rightside)
+        for why, shape, rightside in (
+            ("a stack of small Cholesky factors of a mixture's covariances", batch, False),
+            ("one larger Cholesky factor from the left, for a Gaussian process", one, False),
+            ("the factor from the right, as samples in rows are coloured or whitened", one, True),
+        )
+    }
 
 
-@FAMILIES.add("_npi_pinv", "_npi_matrix_rank")
+@FAMILIES.add("_npi_pinv", "_npi_matrix_rank", replaces="it takes a tolerance for each matrix")
 def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Matrices, and a tolerance for each."""
     matrix, tolerance = (parameter.name for parameter in operator.tensors)
-    for why, shape in (
-        ("a stack of small matrices, each with a bound on its own noise", batch_of_matrices(size)),
-        ("one larger matrix with a bound on its noise", (1, *single_matrix(size))),
-    ):
+    batch, one = shapes(size)
+    rows = [
+        ("a stack of small matrices, each with the tolerance of float32", batch, POSITIVE_DEFINITE),
+        ("one larger matrix with a tolerance", (1, *one), POSITIVE_DEFINITE),
+    ]
+    if "_npi_pinv" in operator.names:
+        more = (1, size.extent(1024, least=2 * ORDER), ORDER)
+        rows.append(("one of more rows than columns, for linear regression", more, NORMAL))
+    for why, shape, fill in rows:
         yield {
             WHY: why,
-            matrix: tensor(*shape, fill=POSITIVE_DEFINITE),
+            matrix: tensor(*shape, fill=fill),
             tolerance: fixed(*shape[:-2], fill=SMALL),
         }
 
@@ -247,3 +211,27 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ("the largest singular value of one matrix, as spectral normalisation divides by", one),
     ):
         yield {WHY: why, "data": tensor(*shape)}
+
+
+VARIANTS: dict[str, Variants] = {
+    "linalg_gelqf": lambda size: [
+        {
+            WHY: "a stack of small matrices: a call of LAPACK for each",
+            "A": tensor(size.extent(64), THIN, ORDER),
+        },
+        {
+            WHY: "one matrix, as orthogonal initialisation of a layer with fewer outputs "
+            "than inputs",
+            "A": tensor(single_matrix(size)[0], 2 * single_matrix(size)[1]),
+        },
+    ],
+    "linalg_makediag": lambda size: {
+        "a batch of variances as diagonal covariances, as a variational autoencoder's": call(
+            A=tensor(batch_of_matrices(size)[0], batch_of_matrices(size)[1])
+        ),
+        "one long vector of scales as a large matrix: almost all is writing zeros": call(
+            A=tensor(square(size)[0])
+        ),
+    },
+}
+add_rows(FAMILIES.add, VARIANTS)

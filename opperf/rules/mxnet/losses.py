@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
+from opperf.operations.uses import Table, use
 from opperf.rules.configurations import PHASE, WHY
+from opperf.rules.deviations import OF_LOSS
 from opperf.rules.families.layers import scores_and_labels
-from opperf.rules.pictures import feature_maps
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
@@ -24,10 +26,36 @@ from opperf.rules.values import (
     tensor,
 )
 
+PREDICTION = use("identity", "x=data -label -use_linear")
+
+OPERATIONS: Table = {
+    "CTCLoss": use("ctc_loss", "data label"),
+    # The output of an output layer is the prediction; the label affects the gradient alone.
+    "LinearRegressionOutput": PREDICTION,
+    "LogisticRegressionOutput": use("sigmoid", "x=data -label"),
+    "MAERegressionOutput": PREDICTION,
+    "SVMOutput": PREDICTION,
+    "SoftmaxOutput": use(
+        "softmax", "data -label -multi_output -use_ignore -ignore_label -out_grad", axis=1
+    ),
+    "smooth_l1": use("smooth_l1", "x=data sigma=scalar"),
+    "softmax_cross_entropy": use("softmax_cross_entropy", "data label"),
+}
+
 FAMILIES = Families()
 
+DIFFERENCES = dict.fromkeys(
+    (
+        *("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"),
+        *("SVMOutput", "SoftmaxOutput", "MakeLoss", "make_loss"),
+    ),
+    OF_LOSS,
+)
 
-@FAMILIES.add("MakeLoss", "make_loss")
+
+@FAMILIES.add(
+    "MakeLoss", "make_loss", replaces="its input is a loss, of which it sets the gradient"
+)
 def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A computed loss, of which the operator only sets the gradient."""
     long, short = shapes(size)
@@ -44,11 +72,11 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "data": loss,
             "normalization": "valid",
             "valid_thresh": 1.25,
-            WHY: "the mean over the samples whose loss counts, as in detection",
+            WHY: "the mean over the samples whose loss counts, for detection",
         }
 
 
-@FAMILIES.add("SoftmaxOutput")
+@FAMILIES.add("SoftmaxOutput", replaces="its gradient is that of a loss, which labels decide")
 def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels of whole samples, and of each pixel of a segmentation."""
     yield from scores_and_labels(size)
@@ -72,7 +100,7 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {
-        WHY: "the classes of each pixel, as FCN segments pictures",
+        WHY: "the classes of each pixel, as a network segments images",
         "data": tensor(*maps),
         "label": fixed(batch, *extents, fill=below(classes)),
         "multi_output": True,
@@ -91,20 +119,20 @@ REGRESSIONS = {
     ),
     "MAERegressionOutput": (
         TARGET,
-        "absolute differences of a wide output, as of restored pictures",
+        "absolute differences of a wide output, like restored images",
         "absolute differences of short rows, as the landmarks of many faces",
     ),
     "LogisticRegressionOutput": (
         BOOLEAN,
         "a yes or no for each of about a thousand tags, as a text's subjects",
-        "a yes or no for each of fewer tags, as of many pieces of music",
+        "a yes or no for each of fewer tags of many pieces of music",
     ),
 }
 """Fill of a regression's labels, and why there are several numbers for each sample: in long rows
 and in short ones."""
 
 
-@FAMILIES.add(*REGRESSIONS)
+@FAMILIES.add(*REGRESSIONS, replaces="its gradient is that of a loss, which labels decide")
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions and labels, several numbers for each sample."""
     fill, *whys = entry_of(REGRESSIONS, operator)
@@ -112,7 +140,7 @@ def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: why, "data": tensor(*shape), "label": fixed(*shape, fill=fill)}
 
 
-@FAMILIES.add("SVMOutput")
+@FAMILIES.add("SVMOutput", replaces="its gradient is that of a loss, which labels decide")
 def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels, for the squared hinge loss and for the plain one."""
     for linear, loss in ((False, "squared hinge loss"), (True, "hinge loss")):

@@ -3,14 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from opperf.model import Operator
+from opperf.model import Argument, Operator
+from opperf.operations.uses import Roles, Table, use
 from opperf.rules.bert import HEADS, WIDTH, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import SIMPLEX, Arguments, tensor, tensors
+from opperf.rules.values import SIMPLEX, Arguments, fixed, tensor, tensors
+
+
+def least_squares_roles(A: Any, B: Any, rcond: float) -> dict[str, Any]:
+    """A system of equations and the cutoff of singular values; MXNet's default is negative."""
+    return {"x": A, "right_hand_side": B, "cutoff": None if rcond < 0 else rcond}
+
+
+def least_squares_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A system of equations, with MXNet's default cutoff, which depends on the precision."""
+    return {"A": roles["x"], "B": roles["right_hand_side"], "rcond": -1.0}
+
+
+def tensordot_roles(a: Any, b: Any, a_axes_summed: Any, b_axes_summed: Any) -> dict[str, Any]:
+    """Two tensors, and a pair of the axes of each that are summed over."""
+    return {"x": a, "y": b, "axes": (a_axes_summed, b_axes_summed)}
+
+
+def tensordot_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """Two tensors and the axes of each; None for a number of axes, which another operator takes."""
+    axes = roles["axes"]
+    if not isinstance(axes, tuple):
+        return None
+    return {"a": roles["x"], "b": roles["y"], "a_axes_summed": axes[0], "b_axes_summed": axes[1]}
+
+
+def tensordot_int_axes_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """Two tensors and the number of axes that are summed over; None for lists of axes."""
+    if not isinstance(roles["axes"], int):
+        return None
+    return {"a": roles["x"], "b": roles["y"], "axes": roles["axes"]}
+
+
+ONE = "x=A|M|a"
+TWO = "x=lhs|A|a y=rhs|B|b"
+GEMM = f"{TWO} addend=C transpose_x=transpose_a transpose_y=transpose_b"
+
+PRODUCT = use("matrix_product", GEMM)
+DOT = use("dot", TWO)
+CHOLESKY = use("cholesky", ONE)
+
+OPERATIONS: Table = {
+    "_linalg_syevd": use("eigenvectors_in_rows", ONE),
+    "_np_dot": DOT,
+    "_npi_cholesky": CHOLESKY,
+    "_npi_cross": use("cross_product", TWO),
+    "_npi_dot": DOT,
+    "_npi_eig": use("eigenvectors", ONE),
+    "_npi_eigh": use("eigenvectors_of_symmetric", ONE),
+    "_npi_eigvals": use("eigenvalues", ONE),
+    "_npi_eigvalsh": use("eigenvalues_of_symmetric", ONE),
+    "_npi_einsum": use("einsum", "tensors=data subscripts"),
+    "_npi_kron": use("kronecker_product", TWO),
+    "_npi_lstsq": use("least_squares", least_squares_roles, to_arguments=least_squares_arguments),
+    "_npi_matmul": PRODUCT,
+    "_npi_matrix_rank": use("matrix_rank", f"{ONE} least=tol"),
+    "_npi_matrix_rank_none_tol": use("matrix_rank", ONE),
+    "_npi_pinv": use("pseudo_inverse", f"{ONE} cutoff=rcond"),
+    "_npi_pinv_scalar_rcond": use("pseudo_inverse", ONE),
+    "_npi_qr": use("qr", ONE),
+    "_npi_solve": use("solve", "x=A right_hand_side=B"),
+    "_npi_svd": use("svd", ONE),
+    "_npi_tensordot": use("tensordot", tensordot_roles, to_arguments=tensordot_arguments),
+    "_npi_tensordot_int_axes": use(
+        "tensordot", f"{TWO} axes", to_arguments=tensordot_int_axes_arguments
+    ),
+    "_npi_tensorinv": use("tensor_inverse", "x=a split=ind"),
+    "_npi_tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
+    "batch_dot": PRODUCT,
+    "dot": use("matrix_product", f"{GEMM} -forward_stype"),
+    "khatri_rao": use("khatri_rao_product", "matrices=args"),
+    "linalg_det": use("determinant", ONE),
+    "linalg_extractdiag": use("diagonal_of_matrix", ONE),
+    "linalg_extracttrian": use("pack_triangle", ONE),
+    "linalg_gelqf": use("lq", ONE),
+    "linalg_gemm": PRODUCT,
+    "linalg_gemm2": PRODUCT,
+    "linalg_inverse": use("inverse", ONE),
+    "linalg_makediag": use("diagonal_matrix", ONE),
+    "linalg_maketrian": use("unpack_triangle", ONE),
+    "linalg_potrf": CHOLESKY,
+    "linalg_potri": use("inverse_from_cholesky", ONE),
+    "linalg_slogdet": use("sign_and_log_determinant", ONE),
+    "linalg_sumlogdiag": use("sum_of_log_diagonal", ONE),
+    "linalg_syrk": use("matrix_times_own_transpose", ONE),
+    "linalg_trmm": use("triangular_product", "triangle=A x=B right=rightside"),
+    "linalg_trsm": use("triangular_solution", "triangle=A x=B right=rightside"),
+}
+
 
 FAMILIES = Families()
 
@@ -39,14 +129,14 @@ def products(
     }
 
 
-@FAMILIES.add("dot")
+@FAMILIES.add("dot", replaces="it takes no batches")
 def dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The products of single matrices."""
     rows, wide = square(size)
     return products(rows, wide, size.extent(10), size.extent(100), ())
 
 
-@FAMILIES.add("batch_dot", "_sg_onednn_batch_dot")
+@FAMILIES.add("batch_dot", "_sg_onednn_batch_dot", replaces="it takes batches of matrices alone")
 def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The products of batches of matrices, and those of BERT-base's attention: queries by keys, and
     values by scores.
@@ -68,24 +158,40 @@ def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "lhs": tensor(*heads, length, fill=SIMPLEX),
         "rhs": tensor(*heads, WIDTH),
     }
+    texts, kept = size.samples(4) * HEADS, size.extent(1024, least=16)
+    yield {
+        WHY: "GPT-2 generating for four texts: a query of each head by its cache of 1024 keys",
+        "lhs": fixed(texts, 1, WIDTH),
+        "rhs": fixed(texts, kept, WIDTH),
+        "transpose_b": True,
+    }
+    yield {
+        WHY: "GPT-2 generating for four texts: a cache of 1024 values weighted",
+        "lhs": fixed(texts, 1, kept, fill=SIMPLEX),
+        "rhs": fixed(texts, kept, WIDTH),
+    }
 
 
 @FAMILIES.add("khatri_rao")
 def khatri_rao(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two matrices, and a list of them, for Kronecker products column by column."""
     for extent, why in (
-        (32, "two factors of 32 rows, as of a small tensor's CP decomposition"),
+        (32, "two factors of 32 rows, those of a small tensor's CP decomposition"),
         (64, "two factors of 64 rows, whose result is eight times as large"),
     ):
         rows, columns = extent, size.extent(extent)
         yield {WHY: why, "args": tensors([tensor(rows, columns)] * 2)}
     yield {
-        WHY: "three factors, as of the CP decomposition of a tensor with four axes",
+        WHY: "three factors of the CP decomposition of a tensor with four axes",
         "args": tensors([tensor(8, size.extent(100))] * LIST_LENGTH),
     }
 
 
-@FAMILIES.add("_npi_einsum")
+KEYS = "bqhd,bkhd->bhqk"
+"""Subscripts of the products of queries by keys."""
+
+
+@FAMILIES.add("_npi_einsum", replaces="it computes products by loops, without a matrix library")
 def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Operands of a transposed copy, of a sum of products along an axis, and of a matrix product.
 
@@ -94,9 +200,11 @@ def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     matrix, extent = tensor(rows, columns), size.extent(128)
     small = tensor(extent, extent)
+    heads = [tensor(1, extent, 2, WIDTH)] * 2
     for why, operands, subscripts in (
         ("one operand: a transposed copy", [matrix], "ij->ji"),
         ("each row by its own partner, as similarities of pairs", [matrix] * 2, "ij,ij->i"),
         ("a product of small matrices, in loops without BLAS", [small] * 2, "ij,jk->ik"),
+        ("attention's scores of a few heads, whose elements lie inside of each token", heads, KEYS),
     ):
         yield {WHY: why, "data": tensors(operands), "subscripts": subscripts}

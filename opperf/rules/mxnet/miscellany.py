@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.model import Operator
+from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
+from opperf.rules.deviations import SCALED
+from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
-from opperf.rules.mxnet.sparse_tensors import ROWS, WHOLE, few_texts, rows, table_shape, text
+from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, shapes, square, tall
@@ -21,29 +23,28 @@ from opperf.rules.values import (
     below,
     fixed,
     literal,
+    same,
     sparse,
     tensor,
     tensors,
 )
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
+
+NEEDS_OUTPUT = frozenset({"_copyto"})
+
+DIFFERENCES = {"_contrib_gradientmultiplier": SCALED}
 
 INDEX = "int64"
 
 CASTS = (
-    (("float16", "float32"), "between single and half precision, as in mixed precision"),
-    (("int32", "int64"), "to whole numbers, as for indices"),
+    (("float16", "float32"), "between single and half precision, for mixed precision"),
+    (("int32", "int64"), "to integers, for indices"),
     (("float64", "float32"), "to another precision, as to double for long sums"),
 )
 """Dtypes to cast to: a preferred one, and another where the tensor has that dtype already; and
 why."""
-
-
-@FAMILIES.add("Cast")
-def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to cast. The gradient casts back."""
-    for wanted, why in CASTS:
-        yield {"data": tensor(*square(size)), "dtype": wanted, WHY: why}
 
 
 SINGLE, HALF = "float32", "float16"
@@ -55,13 +56,6 @@ PRECISIONS: tuple[tuple[Callable[[Preset], Shape], str, str, str], ...] = (
     (tall, HALF, SINGLE, "samples' scores to single precision, before a softmax"),
 )
 """Casts of mixed precision: the tensor's shape and dtype, the dtype to cast to, and why."""
-
-
-@FAMILIES.add("amp_cast")
-def amp_cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of fixed dtypes to cast to half precision and back."""
-    for shape, own, wanted, why in PRECISIONS:
-        yield {"data": tensor(*shape(size), dtype=own), "dtype": wanted, WHY: why}
 
 
 @FAMILIES.add("amp_multicast")
@@ -83,18 +77,10 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 IN_PYTHON = (
-    "a square matrix to Python and back, as for a layer that a user wrote",
-    "rows of samples to Python and back, as for a loss that a user wrote",
+    "a square matrix to Python and back, for a layer that a user wrote",
+    "rows of samples to Python and back, for a loss that a user wrote",
 )
 """Why operators in Python are measured at each of `shapes`."""
-
-
-@FAMILIES.add("Custom")
-def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor for the Python operator that opperf registers, whose time is that of the call into
-    Python and back."""
-    for shape, why in zip(shapes(size), IN_PYTHON, strict=True):
-        yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne", WHY: why}
 
 
 @FAMILIES.add("_Native", "_NDArray", "_CustomFunction")
@@ -102,13 +88,6 @@ def python_operator(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `custom`, for MXNet's other interfaces for operators in Python."""
     for shape, why in zip(shapes(size), IN_PYTHON, strict=True):
         yield {"data": tensor(*shape), WHY: why}
-
-
-@FAMILIES.add("all_finite")
-def all_finite(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A layer's gradient of finite numbers, so that the check cannot end early."""
-    for shape, why in layer_parameters(size):
-        yield {"data": fixed(*shape), WHY: why}
 
 
 LISTS = {
@@ -135,15 +114,11 @@ def arange_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": fixed(*tall(size)), "axis": 0, WHY: why}
 
 
-@FAMILIES.add("_copyto")
+@FAMILIES.add("_copyto", replaces="it writes to an output, which takes no gradient")
 def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor to copy. The engine adds the array to copy to, as for all of `NEEDS_OUTPUT`."""
-    whys = (
-        "a square layer's weights, as a trainer sends them to each device",
-        "rows of samples, as a batch is copied to a network's input",
-    )
-    for shape, why in zip(shapes(size), whys, strict=True):
-        yield {operator.tensors[0].name: fixed(*shape), WHY: why}
+    """A tensor to copy. The engine adds the array to copy to, here and for all `NEEDS_OUTPUT`."""
+    why = "a square layer's weights, as a trainer sends them to each device"
+    yield {operator.tensors[0].name: fixed(*square(size)), WHY: why}
 
 
 FILLED = (
@@ -153,19 +128,12 @@ FILLED = (
 """Why tensors of one number are made at each of `shapes`."""
 
 
-@FAMILIES.add("_set_value")
-def set_value(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A number, and the array to fill with it."""
-    for shape, why in zip(shapes(size), FILLED, strict=True):
-        yield {"src": FACTOR, "out": fixed(*shape), WHY: why}
-
-
-@FAMILIES.add("_histogram")
+@FAMILIES.add("_histogram", replaces="its range of bins is one of its arguments")
 def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a number of bins of equal width, and one with the edges of bins."""
     whys = (
         "bins of equal width, of a layer's weights, as a monitor of training draws them",
-        "bins of equal width, of samples' features, as for a plot of their distribution",
+        "bins of equal width, of samples' features, for a plot of their distribution",
     )
     for shape, why in zip(shapes(size), whys, strict=True):
         yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0), WHY: why}
@@ -177,29 +145,14 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("cast_storage")
+@FAMILIES.add("cast_storage", replaces="its tensors are of the storage format to convert from")
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix in each storage format, to convert to another. The dense one has no zeros: every
     element or row is stored."""
     yield {"data": tensor(*square(size)), "stype": "csr", WHY: "a dense matrix to compressed rows"}
     yield {"data": tensor(*square(size)), "stype": "row_sparse", WHY: "a dense gradient to rows"}
     yield {"data": few_texts(size), "stype": "default", WHY: "text to a dense matrix"}
-    yield {
-        "data": rows(size),
-        "stype": "default",
-        WHY: "an embedding's gradient to a dense one",
-    }
-
-
-@FAMILIES.add("_sparse_retain")
-def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An embedding whose rows are all stored, of which those of a batch are pulled."""
-    count, width = table_shape(size)
-    yield {
-        "data": sparse(ROWS, count, width, density=WHOLE, gradient=False),
-        "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
-        WHY: "the rows of an embedding that a batch uses, as a parameter server sends them",
-    }
+    yield {"data": rows(size), "stype": "default", WHY: "an embedding's gradient to a dense one"}
 
 
 @FAMILIES.add("_contrib_getnnz")
@@ -208,55 +161,8 @@ def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": text(size), WHY: "how many words a batch of documents has"}
 
 
-@FAMILIES.add("_contrib_fft")
-def fft(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, whose rows are transformed."""
-    yield {
-        "data": tensor(*square(size)),
-        WHY: "rows to spectra, as of the sketches in compact bilinear pooling",
-    }
-
-
-@FAMILIES.add("_contrib_ifft")
-def ifft(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix of complex numbers, with real and imaginary parts in turn, whose rows are
-    transformed."""
-    rows, columns = square(size)
-    why = "spectra back to rows, as of the products in compact bilinear pooling"
-    yield {"data": tensor(rows, 2 * columns), WHY: why}
-
-
-@FAMILIES.add("_contrib_count_sketch")
-def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the random projection of its rows to a quarter of their length, with a sign for
-    each of their elements."""
-    rows, columns = square(size)
-    wanted = columns // 4
-    yield {
-        "data": tensor(rows, columns),
-        "h": fixed(1, columns, fill=below(wanted)),
-        "s": fixed(1, columns, fill=SIGNS),
-        "out_dim": wanted,
-        WHY: "rows sketched in a quarter of their length, as in compact bilinear pooling",
-    }
-
-
-@FAMILIES.add("_zeros", "_ones", "_npi_zeros", "_npi_ones")
-def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape of a new tensor."""
-    for shape, why in zip(shapes(size), FILLED, strict=True):
-        yield {"shape": shape, WHY: why}
-
-
 FLOAT32 = 0
 """MXNet's number for float32."""
-
-
-@FAMILIES.add("_zeros_without_dtype")
-def typed_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape and dtype of a new tensor of zeros; a graph would supply the dtype."""
-    for shape, why in zip(shapes(size), FILLED, strict=True):
-        yield {"shape": shape, "dtype": FLOAT32, WHY: why}
 
 
 @FAMILIES.add("_full", "_npi_full")
@@ -269,7 +175,10 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"shape": shape, **value, WHY: why}
 
 
-@FAMILIES.add("_identity_with_attr_like_rhs")
+@FAMILIES.add(
+    "_identity_with_attr_like_rhs",
+    replaces="it requires a tensor whose shape is that of the result",
+)
 def alike(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape, of the second of which only the shape is used."""
     forms = ("square matrices", "matrices of short rows")
@@ -283,3 +192,90 @@ def share_memory(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two matrices, of which only the addresses are compared."""
     why = f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}"
     yield {"a": tensor(*square(size), fill=POSITIVE), "b": fixed(*square(size)), WHY: why}
+
+
+INTEGER, DOUBLE = "int32", "float64"
+"""Dtypes that operators require."""
+
+
+@FAMILIES.add("_npi_percentile")
+def percentile(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, for the median of each column, and for the quartiles of each row."""
+    median = "the median of each column, as to fill a feature's gaps"
+    yield {"a": fixed(*square(size)), "q_scalar": 50.0, "axis": (0,), WHY: median}
+    quartiles = (25.0, 50.0, 75.0)
+    yield {
+        "a": fixed(*square(size)),
+        "q": fixed(len(quartiles), fill=literal(quartiles)),
+        "axis": (1,),
+        WHY: "the quartiles of each row, as box plots show",
+    }
+
+
+@FAMILIES.add("_npx_constraint_check")
+def constraint_check(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A mask that is set everywhere, so that the check cannot end early."""
+    for shape, why in (
+        (square(size), "long rows that are all true, as a distribution checks its parameters"),
+        (tall(size), "many short rows that are all true, as it checks its samples"),
+    ):
+        yield {"input": fixed(*shape, fill=Fill("constant", 1.0), dtype="bool"), WHY: why}
+
+
+ONE_ROW: dict[str, Row] = {
+    "_sparse_retain": lambda size: {
+        "data": sparse(ROWS, *table_shape(size), density=WHOLE, gradient=False),
+        "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
+        WHY: "the rows of an embedding that a batch uses, as a parameter server sends them",
+    },
+    "_contrib_fft": lambda size: {
+        "data": tensor(*square(size)),
+        WHY: "rows to spectra: the sketches in compact bilinear pooling",
+    },
+    "_contrib_ifft": lambda size: {
+        "data": tensor(square(size)[0], 2 * square(size)[1]),
+        WHY: "spectra back to rows: the products in compact bilinear pooling",
+    },
+    "_contrib_count_sketch": lambda size: {
+        "data": tensor(*square(size)),
+        "h": fixed(1, square(size)[1], fill=below(square(size)[1] // 4)),
+        "s": fixed(1, square(size)[1], fill=SIGNS),
+        "out_dim": square(size)[1] // 4,
+        WHY: "rows sketched in a quarter of their length, for compact bilinear pooling",
+    },
+    "_npi_fill_diagonal": lambda size: {
+        "a": fixed(*square(size)),
+        "val": (FACTOR,),
+        OUTPUT: same(fixed(*square(size)), "a"),
+        WHY: "a diagonal overwritten, as the distance of each point to itself",
+    },
+}
+add_rows(FAMILIES.add, ONE_ROW)
+
+
+VARIANTS: dict[str, Variants] = {
+    # The gradient casts back.
+    "Cast": lambda size: [
+        {"data": tensor(*square(size)), "dtype": wanted, WHY: why} for wanted, why in CASTS
+    ],
+    "amp_cast": lambda size: [
+        {"data": tensor(*shape(size), dtype=own), "dtype": wanted, WHY: why}
+        for shape, own, wanted, why in PRECISIONS
+    ],
+    "Custom": lambda size: [
+        {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne", WHY: why}
+        for shape, why in zip(shapes(size), IN_PYTHON, strict=True)
+    ],
+    # A layer's gradient of finite numbers, so that the check cannot end early.
+    "all_finite": lambda size: [
+        {"data": fixed(*shape), WHY: why} for shape, why in layer_parameters(size)
+    ],
+    "_zeros _ones _npi_zeros _npi_ones": lambda size: [
+        {"shape": shape, WHY: why} for shape, why in zip(shapes(size), FILLED, strict=True)
+    ],
+    "_zeros_without_dtype": lambda size: [
+        {"shape": shape, "dtype": FLOAT32, WHY: why}
+        for shape, why in zip(shapes(size), FILLED, strict=True)
+    ],
+}
+add_rows(FAMILIES.add, VARIANTS)

@@ -5,8 +5,6 @@ Only names with the same meaning in every operator are here.
 
 from __future__ import annotations
 
-import re
-
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import Alternatives
 from opperf.rules.shapes import LIST_LENGTH, Shape, shapes
@@ -15,11 +13,6 @@ from opperf.rules.values import BOOLEAN, NORMAL, POSITIVE, REQUESTED, fixed, ten
 
 FACTOR = 2.0
 """The scalar of operators of a tensor and a number."""
-
-
-def base_name(name: str) -> str:
-    """An operator's name without the prefix of MXNet's NumPy interface."""
-    return re.sub(r"^_(npi|npx|np)_", "", name)
 
 
 def matrices(fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True) -> Alternatives:
@@ -87,12 +80,6 @@ TABLE: dict[tuple[str, Kind], Alternatives] = {
 }
 
 OPTIONAL_TENSORS: frozenset[str] = frozenset(
-    {
-        "length",
-        "sequence_length",
-        "data_lengths",
-        "label_lengths",
-        "state_cell",
-    }
+    {"length", "sequence_length", "data_lengths", "label_lengths", "state_cell"}
 )
 """Tensors that an operator takes only when another argument enables them."""

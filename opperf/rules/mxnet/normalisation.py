@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.operations import OPERATIONS
+from opperf.operations import OPERATIONS as CANONICAL
 from opperf.rules.configurations import PHASE, WHY, notes_of
 from opperf.rules.families.layers import outputs
 from opperf.rules.families.normalisation import (
@@ -13,20 +13,25 @@ from opperf.rules.families.normalisation import (
     batch_norm_inference,
     data_scale_and_shift,
 )
-from opperf.rules.mxnet.operations.layers import across_devices_arguments, with_statistics
-from opperf.rules.pictures import network_maps
+from opperf.rules.image_shapes import network_maps
+from opperf.rules.mxnet.layers import across_devices_arguments, with_statistics
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, PROBABILITY, Arguments, fixed, tensor
 
 FAMILIES = Families()
 
+TRAIN_PHASE = frozenset(
+    {"BatchNorm", "BatchNorm_v1", "_contrib_BatchNormWithReLU", "_contrib_SyncBatchNorm"}
+)
+"""In the predict phase they read their statistics instead of computing them."""
+
 
 @FAMILIES.add("BatchNorm_v1")
 def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `BatchNorm`, its successor, but always with channels in the second axis."""
     for family, phase in ((batch_norm, "train"), (batch_norm_inference, "predict")):
-        for roles in family(OPERATIONS[family.__name__], size):
+        for roles in family(CANONICAL[family.__name__], size):
             if roles["axis"] == 1:
                 yield {**with_statistics(roles), **notes_of(roles), PHASE: phase}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import OUTSIDE, TAGS, WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.parameters import bert_layer, feed_forward, mini_layers, resnet_50
 from opperf.rules.registering import Families, entry_of
@@ -195,7 +195,8 @@ def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     layers = size.extent(161)
     rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
     why = "the learning rates of all of ResNet-50's parameters"
-    yield {**rates, **select_values(operator, {**VALUES, "eta": 0.001}), WHY: why}
+    made = {**rates, **select_values(operator, {**VALUES, "eta": 0.001})}
+    yield {**made, WHY: why, TAGS: (OUTSIDE,)}
 
 
 AGGREGATED = 4

@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import outputs
-from opperf.rules.pictures import network_maps
+from opperf.rules.image_shapes import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, below, between, fixed, literal, tensors
+from opperf.rules.values import Arguments, below, between, call, fixed, literal, tensors
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -27,7 +28,7 @@ LIMIT = 4.0
 RANGE = between(-LIMIT, LIMIT)
 
 SUM = 2**20
-"""Bound of sums of some 64 products of 8-bit numbers, as in a layer."""
+"""Bound of sums of some 64 products of 8-bit numbers, those of a layer."""
 SUM_LIMIT = LIMIT * 2**31 / SUM
 """End of the range of all numbers of `WIDE`, where the sum `SUM` represents `LIMIT`."""
 
@@ -39,7 +40,7 @@ DIGITS: dict[str, Fill] = {
     UNSIGNED: below(256),
     WIDE: below(SUM, start=-SUM),
 }
-"""Whole numbers that represent the range, by dtype."""
+"""Integers that represent the range, by dtype."""
 
 
 def end(value: float) -> TensorSpec:
@@ -60,23 +61,7 @@ def digits(*shape: int, dtype: str = SIGNED) -> TensorSpec:
 def feature_maps(size: Preset) -> Shape:
     """Shape of a batch of feature maps, whose channels are a multiple of 16, as vector instructions
     for 8-bit numbers require."""
-    return (size.pictures, 64, size.side(56), size.side(56))
-
-
-@FAMILIES.add("_contrib_quantize")
-def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors and their range, to unsigned and to signed numbers."""
-    for what, shape in outputs(size):
-        for out, how in (
-            (UNSIGNED, "shifted to unsigned numbers"),
-            (SIGNED, "scaled to signed ones"),
-        ):
-            yield {
-                WHY: f"{what}, {how}",
-                "data": fixed(*shape, fill=RANGE, dtype=FLOAT),
-                **ends("min_range", "max_range"),
-                "out_type": out,
-            }
+    return (size.images, 64, size.side(56), size.side(56))
 
 
 @FAMILIES.add("_contrib_quantize_v2")
@@ -92,37 +77,6 @@ def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "max_calib_range": LIMIT,
         }
         yield {WHY: f"{what}, whose range is found first", "data": data, "out_type": SIGNED}
-
-
-@FAMILIES.add("_contrib_quantize_asym")
-def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The input of a recurrent layer, with a calibrated range, which is not symmetric about zero,
-    and with the data's own.
-
-    The input has three axes: with two of them MXNet 1.9.1 crashes.
-    """
-    yield {
-        WHY: "an LSTM's input, with its range from calibration, not symmetric about zero",
-        "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT),
-        "min_calib_range": -LIMIT / 2,
-        "max_calib_range": LIMIT,
-    }
-    yield {
-        WHY: "an LSTM's input, whose range is found first",
-        "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT),
-    }
-
-
-@FAMILIES.add("_contrib_dequantize")
-def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Signed and unsigned numbers, and their range."""
-    for what, shape in outputs(size):
-        for dtype, which in ((SIGNED, "signed numbers"), (UNSIGNED, "unsigned ones behind a ReLU")):
-            yield {
-                WHY: f"{what}: {which}",
-                "data": digits(*shape, dtype=dtype),
-                **ends("min_range", "max_range", dtype),
-            }
 
 
 @FAMILIES.add("_contrib_requantize")
@@ -156,17 +110,6 @@ def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_quantized_act")
-def activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The rectifier, the only activation of 8-bit numbers."""
-    yield {
-        WHY: "ResNet-50, stage 1, behind a layer: negative numbers to zero",
-        "data": digits(*feature_maps(size)),
-        **ends("min_data", "max_data"),
-        "act_type": "relu",
-    }
-
-
 @FAMILIES.add("_contrib_quantized_batch_norm")
 def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, with scale, shift and running statistics of channels."""
@@ -186,110 +129,16 @@ def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_quantized_concat")
-def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two batches, joined along several axes: the tensors, then the ends of the range of each."""
-    for axis, why in (
-        (0, "two batches joined to one: a block after the other"),
-        (1, "two branches joined by channel, as in Inception's blocks"),
-        (3, "two halves of pictures joined side by side: row after row"),
-    ):
-        yield {
-            WHY: why,
-            "data": tensors([digits(*feature_maps(size))] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
-            "num_args": 2,
-            "dim": axis,
-        }
-
-
-@FAMILIES.add("_contrib_quantized_conv")
-def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A 3 x 3 convolution of unsigned numbers, as a rectifier returns them."""
-    maps = feature_maps(size)
-    filters = maps[1]
-    yield {
-        WHY: "ResNet-50, stage 1, 3 x 3, of unsigned numbers as a ReLU returns them",
-        "data": digits(*maps, dtype=UNSIGNED),
-        "weight": digits(filters, maps[1], 3, 3),
-        "bias": digits(filters),
-        **ends("min_data", "max_data", UNSIGNED),
-        **ends("min_weight", "max_weight"),
-        **ends("min_bias", "max_bias"),
-        "kernel": (3, 3),
-        "stride": (1, 1),
-        "pad": (1, 1),
-        "num_filter": filters,
-        "layout": "NCHW",
-    }
-
-
-@FAMILIES.add("_contrib_quantized_elemwise_add", "_contrib_quantized_elemwise_mul")
-def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors of one shape and range."""
-    maps = feature_maps(size)
-    yield {
-        WHY: "maps of one shape and range, as a residual block and its shortcut, or a gate",
-        "lhs": digits(*maps),
-        "rhs": digits(*maps),
-        **ends("lhs_min", "lhs_max"),
-        **ends("rhs_min", "rhs_max"),
-    }
-
-
-@FAMILIES.add("_contrib_quantized_embedding")
-def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices of rows and a table of quantised weights."""
-    words, width = size.extent(10000), 512
-    yield {
-        WHY: "words of a batch of sentences, from a table of 8-bit numbers",
-        "data": fixed(size.batch, 128, fill=below(words), dtype=FLOAT),
-        "weight": digits(words, width),
-        **ends("min_weight", "max_weight"),
-        "input_dim": words,
-        "output_dim": width,
-    }
-
-
-@FAMILIES.add("_contrib_quantized_flatten")
-def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps, of which all axes but the first are merged."""
-    yield {
-        WHY: "maps before a dense layer, as in VGG: a copy with its range",
-        "data": digits(*feature_maps(size)),
-        **ends("min_data", "max_data"),
-    }
-
-
-@FAMILIES.add("_contrib_quantized_fully_connected")
-def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A layer as wide as its input, of unsigned and of signed numbers."""
-    rows, width = square(size)
-    for dtype, why in (
-        (UNSIGNED, "a layer as wide as its input, behind a ReLU: unsigned by signed numbers"),
-        (SIGNED, "a layer as wide as its input, of signed numbers alone"),
-    ):
-        yield {
-            WHY: why,
-            "data": digits(rows, width, dtype=dtype),
-            "weight": digits(width, width),
-            "bias": digits(width),
-            **ends("min_data", "max_data", dtype),
-            **ends("min_weight", "max_weight"),
-            **ends("min_bias", "max_bias"),
-            "num_hidden": width,
-        }
-
-
 @FAMILIES.add("_contrib_quantized_pooling")
 def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The maximum and the mean of windows of 2 x 2, and the mean of whole maps."""
-    for kind, why in (
-        ("max", "maxima of 2 x 2 pixels, as VGG halves its maps"),
-        ("avg", "means of 2 x 2 pixels, as DenseNet's transitions"),
+    for kind, channels, why in (
+        ("max", 256, "maxima of 2 x 2 pixels, as VGG halves its maps"),
+        ("avg", 128, "means of 2 x 2 pixels, as DenseNet's transitions"),
     ):
         yield {
             WHY: why,
-            "data": digits(*feature_maps(size)),
+            "data": digits(*network_maps(size, channels, 56, 56, samples=2)),
             **ends("min_data", "max_data"),
             "kernel": (2, 2),
             "stride": (2, 2),
@@ -339,24 +188,6 @@ def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("quantized_transpose", "_npx_quantized_transpose")
-def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, transposed."""
-    yield {
-        WHY: "a matrix of bytes, transposed, as keys before a product",
-        "data": digits(*square(size)),
-        **ends("min_data", "max_data"),
-        "axes": (1, 0),
-    }
-
-
-@FAMILIES.add("_contrib_intgemm_maxabsolute")
-def intgemm_maxabsolute(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors whose largest magnitude is found, which quantisation needs."""
-    for what, shape in outputs(size):
-        yield {WHY: what, "data": fixed(*shape, fill=RANGE, dtype=FLOAT)}
-
-
 @FAMILIES.add("_contrib_intgemm_prepare_data", "_contrib_intgemm_prepare_weight")
 def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix that is quantised; weights are also arranged for the processor."""
@@ -367,27 +198,132 @@ def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_intgemm_take_weight")
-def intgemm_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Prepared weights, and the indices of half of their rows; the operator requires a multiple of
-    8."""
-    rows, columns = square(size)
-    yield {
+ROWS: dict[str, Row] = {
+    "_contrib_quantized_act": lambda size: {
+        WHY: "ResNet-50, stage 1, after a layer: negative numbers to zero",
+        "data": digits(*feature_maps(size)),
+        **ends("min_data", "max_data"),
+        "act_type": "relu",
+    },
+    "_contrib_quantized_conv": lambda size: {
+        WHY: "ResNet-50, stage 1, 3 x 3, of unsigned numbers as a ReLU returns them",
+        "data": digits(*feature_maps(size), dtype=UNSIGNED),
+        "weight": digits(feature_maps(size)[1], feature_maps(size)[1], 3, 3),
+        "bias": digits(feature_maps(size)[1]),
+        **ends("min_data", "max_data", UNSIGNED),
+        **ends("min_weight", "max_weight"),
+        **ends("min_bias", "max_bias"),
+        "kernel": (3, 3),
+        "stride": (1, 1),
+        "pad": (1, 1),
+        "num_filter": feature_maps(size)[1],
+        "layout": "NCHW",
+    },
+    "_contrib_quantized_elemwise_add _contrib_quantized_elemwise_mul": lambda size: {
+        WHY: "maps of one shape and range, as a residual block and its shortcut, or a gate",
+        "lhs": digits(*feature_maps(size)),
+        "rhs": digits(*feature_maps(size)),
+        **ends("lhs_min", "lhs_max"),
+        **ends("rhs_min", "rhs_max"),
+    },
+    "_contrib_quantized_embedding": lambda size: {
+        WHY: "words of a batch of sentences, from a table of 8-bit numbers",
+        "data": fixed(size.batch, 128, fill=below(size.extent(10000)), dtype=FLOAT),
+        "weight": digits(size.extent(10000), 512),
+        **ends("min_weight", "max_weight"),
+        "input_dim": size.extent(10000),
+        "output_dim": 512,
+    },
+    "_contrib_quantized_flatten": lambda size: {
+        WHY: "VGG's last maps, before its dense layers: a copy with its range",
+        "data": digits(*network_maps(size, 512, 7, 7)),
+        **ends("min_data", "max_data"),
+    },
+    "quantized_transpose _npx_quantized_transpose": lambda size: {
+        WHY: "a matrix of bytes, transposed, as keys before a product",
+        "data": digits(*square(size)),
+        **ends("min_data", "max_data"),
+        "axes": (1, 0),
+    },
+    # Prepared weights, and the indices of half of their rows; the operator requires a multiple of
+    # 8.
+    "_contrib_intgemm_take_weight": lambda size: {
         WHY: "the output layer's weights of the words a translator may choose from",
-        "weight": digits(rows, columns),
-        "indices": fixed(rows // 2, fill=below(rows), dtype=WIDE),
-    }
-
-
-@FAMILIES.add("_contrib_intgemm_fully_connected")
-def intgemm_fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A layer as wide as its input, whose output is not quantised."""
-    rows, width = square(size)
-    yield {
+        "weight": digits(*square(size)),
+        "indices": fixed(square(size)[0] // 2, fill=below(square(size)[0]), dtype=WIDE),
+    },
+    "_contrib_intgemm_fully_connected": lambda size: {
         WHY: "a wide layer of 8-bit numbers, whose output is not quantised",
-        "data": digits(rows, width),
-        "weight": digits(width, width),
+        "data": digits(*square(size)),
+        "weight": digits(square(size)[1], square(size)[1]),
         "scaling": end(1e-3),
-        "bias": fixed(width, dtype=FLOAT),
-        "num_hidden": width,
-    }
+        "bias": fixed(square(size)[1], dtype=FLOAT),
+        "num_hidden": square(size)[1],
+    },
+}
+add_rows(FAMILIES.add, ROWS)
+
+
+VARIANTS: dict[str, Variants] = {
+    "_contrib_quantize": lambda size: {
+        f"{what}, {how}": call(
+            data=fixed(*shape, fill=RANGE, dtype=FLOAT),
+            **ends("min_range", "max_range"),
+            out_type=out,
+        )
+        for what, shape in outputs(size)
+        for out, how in (
+            (UNSIGNED, "shifted to unsigned numbers"),
+            (SIGNED, "scaled to signed ones"),
+        )
+    },
+    # The input has three axes: with two of them MXNet 1.9.1 crashes.
+    "_contrib_quantize_asym": lambda size: {
+        "an LSTM's input, with its range from calibration, not symmetric about zero": call(
+            data=fixed(*cube(size), fill=RANGE, dtype=FLOAT),
+            min_calib_range=-LIMIT / 2,
+            max_calib_range=LIMIT,
+        ),
+        "an LSTM's input, whose range is found first": call(
+            data=fixed(*cube(size), fill=RANGE, dtype=FLOAT)
+        ),
+    },
+    "_contrib_dequantize": lambda size: {
+        f"{what}: {which}": call(
+            data=digits(*shape, dtype=dtype), **ends("min_range", "max_range", dtype)
+        )
+        for what, shape in outputs(size)
+        for dtype, which in ((SIGNED, "signed numbers"), (UNSIGNED, "unsigned ones behind a ReLU"))
+    },
+    "_contrib_quantized_concat": lambda size: {
+        why: call(
+            data=tensors([digits(*feature_maps(size))] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
+            num_args=2,
+            dim=axis,
+        )
+        for axis, why in (
+            (0, "two batches joined to one: a block after the other"),
+            (1, "two branches of a block joined by channel, sample by sample"),
+            (3, "two halves of images joined side by side: row after row"),
+        )
+    },
+    "_contrib_quantized_fully_connected": lambda size: {
+        why: call(
+            data=digits(*square(size), dtype=dtype),
+            weight=digits(square(size)[1], square(size)[1]),
+            bias=digits(square(size)[1]),
+            **ends("min_data", "max_data", dtype),
+            **ends("min_weight", "max_weight"),
+            **ends("min_bias", "max_bias"),
+            num_hidden=square(size)[1],
+        )
+        for dtype, why in (
+            (UNSIGNED, "a layer as wide as its input, behind a ReLU: unsigned by signed numbers"),
+            (SIGNED, "a layer as wide as its input, of signed numbers alone"),
+        )
+    },
+    "_contrib_intgemm_maxabsolute": lambda size: [
+        {WHY: what, "data": fixed(*shape, fill=RANGE, dtype=FLOAT)} for what, shape in outputs(size)
+    ],
+}
+add_rows(FAMILIES.add, VARIANTS)

@@ -4,19 +4,221 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from opperf.model import Operator
+import msgspec
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import (
+    Roles,
+    Table,
+    as_list,
+    merge,
+    only_written_to,
+    use,
+    uses,
+    written_to,
+)
 from opperf.rules.configurations import WHY
 from opperf.rules.families.reductions import along_one, reduced_axes, reduced_shapes
-from opperf.rules.mxnet.sparse_tensors import OWN, differentiated, rows
+from opperf.rules.mxnet.indexing import of_classes
+from opperf.rules.mxnet.sparse import OWN, differentiated, rows
 from opperf.rules.registering import Families
+from opperf.rules.shapes import square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, tensor
+from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
+
+
+def reduction_roles(
+    axis: Any = None, keepdims: bool = False, data: Any = None, a: Any = None
+) -> dict[str, Any]:
+    """A tensor and the axes it is reduced along; an empty list means all axes."""
+    return {
+        "x": a if data is None else data,
+        "axis": None if axis == () else axis,
+        "keepdims": keepdims,
+    }
+
+
+def reduction_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and a list of axes. For all axes the list is empty in `mx.nd`; in `mx.np`, where an
+    empty list means no axis, there is none."""
+    x: Roles = {operator.tensors[0].name: roles["x"]}
+    if "axis" in roles:
+        return {**x, "axis": as_list(roles["axis"])}
+    return x if operator.name.startswith("_np") else {**x, "axis": ()}
+
+
+BOTH = ("all", "any", "max", "min", "prod", "sum")
+"""Reductions that MXNet 1 has as `_np_` and MXNet 2 as `_npi_`."""
+
+
+def percentile_roles(a: Any, axis: Any, q: Any = None, q_scalar: Any = None) -> dict[str, Any]:
+    """A tensor, the axis, and shares from percentages: a number or a tensor of them."""
+    return {"x": a, "axis": axis, "share": (q_scalar if q is None else q) / 100}
+
+
+def average_roles(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str, Any]:
+    """A tensor, its weights, which every case has, and the axis."""
+    assert weighted
+    return {"x": a, "weights": weights, "axis": axis}
+
+
+def average_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor, its weights and the axes; None without weights, as that is `mean`."""
+    if "weights" not in roles:
+        return None
+    axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
+    return {"a": roles["x"], "weights": roles["weights"], "weighted": True, **axes}
+
+
+OF_NUMPY: Table = {
+    **{
+        f"_np_{name}": use(name, reduction_roles, to_arguments=reduction_arguments) for name in BOTH
+    },
+    **{
+        f"_npi_{name}": use(name, reduction_roles, to_arguments=reduction_arguments)
+        for name in (*BOTH, "mean", "std", "var")
+    },
+}
+
+REDUCED = merge(
+    {
+        name: use(name, reduction_roles, to_arguments=reduction_arguments)
+        for name in ("max", "mean", "min", "nanprod", "nansum", "prod", "sum")
+    },
+    OF_NUMPY,
+    {
+        "_np_trace": use("trace", "x=data"),
+        "_npi_trace": use("trace", "x=data"),
+        "_npi_average": use("average", average_roles, to_arguments=average_arguments),
+        "_npi_percentile": use("quantile", percentile_roles),
+        "_square_sum": use("sum_of_squares", reduction_roles),
+        "all_finite": use("all_finite", lambda data: {"tensors": [data]}),
+        "cumsum": use("cumsum", "x=a axis"),
+        "moments": use("moments", "x=data axis=axes"),
+        "multi_all_finite": use("all_finite", "tensors=data -num_arrays"),
+        "multi_sum_sq": use("sums_of_squares", "tensors=data -num_arrays"),
+        "norm": use(
+            "norm", lambda data, ord, axis=None: {"x": data, "order": ord, "axis": axis or None}
+        ),
+    },
+)
+
+UNIQUE = use("unique", "x=data index=return_index inverse=return_inverse counts=return_counts")
+
+SORTED: Table = {
+    "_histogram": use("histogram", "x=data count=bin_cnt bounds=range edges=bins"),
+    "_npi_argmax": use("argmax", "x=data axis"),
+    "_npi_argmin": use("argmin", "x=data axis"),
+    "_npi_bincount": use("bincount", "x=data least=minlength"),
+    "_npi_unique": UNIQUE,
+    "argmax": use("argmax", "x=data axis"),
+    "argmax_channel": use("argmax", "x=data", axis=-1),
+    "argmin": use("argmin", "x=data axis"),
+    # Indices in float32, the default, are exact only up to 2**24.
+    "argsort": use("argsort", "x=data axis -dtype", also={"dtype": "int32"}),
+    "sort": use("sort", "x=data axis"),
+    "topk": use("top_k", "x=data k axis gives=ret_typ -dtype"),
+}
+
+
+def linspace_roles(num: int, endpoint: bool, dtype: str, **ends: Any) -> dict[str, Any]:
+    """Count and ends. MXNet 2 takes each end in several types, which are equal here."""
+    start, stop, *_ = ends.values()
+    return {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+
+
+def full_roles(
+    shape: Any, dtype: str, value: float = 0.0, double_value: Any = None, **other: Any
+) -> dict[str, Any]:
+    """A shape and the value. MXNet 2 takes the value in several types."""
+    assert other.keys() <= {"int_value", "uint_value", "value_type"}
+    return {"shape": shape, "value": float(value if double_value is None else double_value)}
+
+
+def linspace_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Count and ends; each end in every type, where the operator has several."""
+    ends = {name: roles[name] for name in ("start", "stop")}
+    if operator.parameter("start_double"):
+        ends = {f"{end}_{kind}": at for kind in ENDS for end, at in ends.items()}
+    return {**ends, "num": roles["num"], "endpoint": True}
+
+
+ENDS = ("double", "int", "uint")
+"""Types in which MXNet 2 takes the ends of `linspace`, as its arguments' names have them."""
+
+
+def identity_roles(shape: tuple[int, ...], dtype: str) -> dict[str, Any]:
+    """Rows and columns, from a shape."""
+    return dict(zip(("rows", "columns"), shape, strict=True))
+
+
+def identity_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The shape of a square matrix; None for any other."""
+    return {"shape": as_list(roles["rows"]) * 2} if roles.keys() == {"rows"} else None
+
+
+def interp_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Known points and `x`, in double precision, the only dtype that the operator takes."""
+    return {
+        name: msgspec.structs.replace(spec, dtype="float64")
+        for name, role in {"xp": "known", "fp": "values", "x": "x"}.items()
+        if isinstance(spec := roles[role], TensorSpec)
+    }
+
+
+ARANGE = use("arange", "start stop step -dtype")
+LINSPACE = use("linspace", linspace_roles, to_arguments=linspace_arguments)
+FULL = use("full", full_roles)
+EYE = use("eye", "rows=N columns=M offset=k -dtype")
+ZEROS = use("full", "shape -dtype -out", value=0)
+ONES = use("full", "shape -dtype", value=1)
+
+CREATED: Table = {
+    "_arange": ARANGE,
+    "_eye": EYE,
+    "_full": FULL,
+    "_linspace": LINSPACE,
+    "_npi_arange": ARANGE,
+    "_npi_diff": use("difference", "x=a order=n axis"),
+    "_npi_ediff1d": use("difference", "x=input1"),
+    "_npi_eye": EYE,
+    "_npi_full": FULL,
+    "_npi_full_like": use("full_like", "x=a value=fill_value"),
+    "_npi_identity": use("eye", identity_roles, to_arguments=identity_arguments),
+    "_npi_indices": use("indices", "shape=dimensions -dtype"),
+    "_npi_interp": use("interpolate", "x known=xp values=fp", to_arguments=interp_arguments),
+    "_npi_linspace": LINSPACE,
+    "_npi_logspace": use("logspace", "start stop num -dtype"),
+    "_npi_ones": ONES,
+    "_npi_tri": use("tri", "rows=N columns=M offset=k -dtype"),
+    "_npi_tril_indices": use(
+        "tril_indices",
+        "rows=n offset=k columns=m",
+        to_arguments=lambda operator, roles: {"n": roles["rows"], "m": roles["rows"]},
+    ),
+    "_npi_zeros": ZEROS,
+    "_ones": ONES,
+    "_set_value": use("full_like", "x=out value=src", written_to("out")),
+    "_zeros": ZEROS,
+    "reset_arrays": use(
+        "full_of_each", "tensors=data -num_arrays", only_written_to("data"), value=0
+    ),
+    **uses(
+        ("blackman", "hamming", "hanning"),
+        "length=M -dtype",
+        "_npi_{}",
+        {"blackman": "blackman_window", "hamming": "hamming_window", "hanning": "hann_window"},
+    ),
+}
+
+OPERATIONS: Table = merge(REDUCED, SORTED, CREATED)
+
 
 FAMILIES = Families()
 
-
-Axes = tuple[int, ...]
 
 MOMENTS = (
     "the mean and variance of columns, as BatchNorm after a dense layer",
@@ -32,17 +234,17 @@ MOMENTS = (
 NORMS = {
     2: (
         "Euclidean norms of columns, as weight normalisation computes for each unit",
-        "Euclidean norms of rows, as of embeddings before a cosine similarity",
-        "one Euclidean norm, as of a gradient that is to be clipped",
+        "Euclidean norms of rows: embeddings before a cosine similarity",
+        "one Euclidean norm of a gradient that is to be clipped",
         "Euclidean norms of long columns, as to scale the features of a table",
         "Euclidean norms of each token's vector, as RMSNorm computes",
         "Euclidean norms of each feature over a sentence's tokens, the middle axis",
     ),
     1: (
-        "sums of magnitudes of columns, of which a matrix's 1-norm is the greatest",
+        "sums of magnitudes of columns, whose maximum is a matrix's 1-norm",
         "sums of magnitudes of rows, as to rank filters that are to be pruned",
         "one sum of magnitudes, as the penalty of a lasso",
-        "sums of magnitudes of long columns, as the penalty of each feature of a group lasso",
+        "sums of magnitudes of long columns, as to scale the features of a table",
         "sums of magnitudes of each token's vector, as a measure of its sparsity",
         "sums of magnitudes of each feature over a sentence's tokens, the middle axis",
     ),
@@ -50,7 +252,7 @@ NORMS = {
 """Why norms are computed, by their order, in the order of `along_one`."""
 
 
-@FAMILIES.add("moments")
+@FAMILIES.add("moments", replaces="it takes ten times as long as a mean")
 def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The tensors of `reduced_shapes` with extents half as long, as this operator takes ten times
     as long as a mean. It does not accept an empty list for all axes."""
@@ -73,16 +275,56 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
             }
 
 
-@FAMILIES.add("_square_sum")
-def square_sum(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse matrix, reduced along each axis; the operator takes no dense one."""
-    for axis, why in (
-        (0, "squares summed in each column of an embedding's gradient, whose rows are few"),
-        (1, "squares summed in each row of an embedding's gradient, as GroupAdaGrad does"),
-    ):
+INDEX = "int32"
+"""Dtype of the output's indices: float16, which may be the requested dtype, is exact up to 2048
+only."""
+
+
+FORMS = {
+    "indices": "the places of each row's best scores, as the items to recommend",
+    "value": "the values of each row's best scores, the last one the threshold of top-k sampling",
+    "both": "the places and values of each row's best scores, from which beam search continues",
+    "mask": "ones where each row's best scores are, as a mixture of experts is gated",
+}
+"""Why a few elements of each row are found, by the form of the output."""
+
+
+@FAMILIES.add("topk", replaces="the form of its output decides the work")
+def topk(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, for a few elements of each row in every form of output, and one along the first
+    axis."""
+    for form, why in FORMS.items():
         yield {
-            "data": differentiated(rows(size), OWN),
-            "axis": (axis,),
-            "keepdims": axis == 1,
+            "data": tensor(*square(size)),
+            "k": size.extent(10, least=2),
+            "ret_typ": form,
+            "dtype": INDEX,
             WHY: why,
         }
+    yield {
+        "data": tensor(*tall(size)),
+        "k": 1,
+        "axis": 0,
+        "ret_typ": "value",
+        "dtype": INDEX,
+        WHY: "the best of each long column, as the strongest response to each feature",
+    }
+
+
+@FAMILIES.add("argmax_channel", replaces="its axis is always that of the channels")
+def argmax_channel(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores, for the class with the highest one in each row."""
+    for shape, classes in of_classes(size):
+        yield {"data": fixed(*shape), WHY: f"the class of each sample, of {classes}"}
+
+
+VARIANTS: dict[str, Variants] = {
+    "_square_sum": lambda size: [
+        {"data": differentiated(rows(size), OWN), "axis": (axis,), "keepdims": axis == 1, WHY: why}
+        for axis, why in (
+            (0, "squares summed in each column of an embedding's gradient, whose rows are few"),
+            (1, "squares summed in each row of an embedding's gradient, as GroupAdaGrad does"),
+        )
+    ]
+}
+add_rows(FAMILIES.add, VARIANTS)

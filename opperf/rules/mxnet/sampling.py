@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Argument, Fill, Operator
+from opperf.operations.uses import Table, merge, use
 from opperf.rules.configurations import WHY
+from opperf.rules.deviations import NotFinite
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import Shape, column, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
-    NORMAL,
     POSITIVE,
     PROBABILITY,
     SIMPLEX,
@@ -21,7 +23,92 @@ from opperf.rules.values import (
     tensor,
 )
 
+DRAWN = "-shape -dtype -data -size -out"
+"""Arguments that do not affect the distribution, in the text of a use."""
+
+ROLES = {
+    "binomial": "n p",
+    "gamma": "shape=alpha scale=beta",
+    "generalized_negative_binomial": "mu alpha",
+    "negative_binomial": "failures=k p",
+    "normal": "loc=loc|mu scale=scale|sigma",
+    "poisson": "rate=lam",
+    "uniform": "low high",
+}
+"""The roles of the parameters of `mx.nd`'s distributions."""
+
+
+def exponential_roles(lam: Any, **other: Any) -> dict[str, Any]:
+    """The scale, one over the rate."""
+    assert other.keys() <= {"shape", "dtype", "data", "out"}
+    return {"scale": 1 / lam}
+
+
+OF_ND = {
+    "exponential": use("random_exponential", exponential_roles),
+    **{name: use(f"random_{name}", f"{roles} {DRAWN}") for name, roles in ROLES.items()},
+}
+
+OF_NUMPY = {
+    "exponential": ("exponential", "scale"),
+    "gamma": ("gamma", "shape scale"),
+    "gumbel": ("gumbel", "loc scale"),
+    "laplace": ("laplace", "loc scale"),
+    "logistic": ("logistic", "loc scale"),
+    "normal": ("normal", "loc scale"),
+    "normal_n": ("normal", "loc scale"),
+    "pareto": ("pareto", "a"),
+    "powerd": ("power", "a"),
+    "rayleigh": ("rayleigh", "scale"),
+    "uniform": ("uniform", "low high"),
+    "uniform_n": ("uniform", "low high"),
+    "weibull": ("weibull", "a"),
+}
+"""Distributions of `mx.np`, and the roles of their parameters."""
+
+
+def bernoulli_roles(prob: Any, logit: Any, is_logit: bool, size: Any) -> dict[str, Any]:
+    """One trial and its probability."""
+    assert not is_logit and logit is None
+    return {"n": 1, "p": prob}
+
+
+def choice_roles(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, Any]:
+    """The population, whose members are equally likely, the shape, and whether draws repeat."""
+    assert not weighted
+    return {"population": a, "size": size, "replace": replace}
+
+
+OPERATIONS: Table = merge(
+    {f"random_{name}": one for name, one in OF_ND.items()},
+    # MXNet has no `_random_binomial_like`.
+    {f"_random_{name}_like": one for name, one in OF_ND.items() if name != "binomial"},
+    {f"sample_{name}": one for name, one in OF_ND.items()},
+    {
+        f"_npi_{name}": use(f"random_{operation}", f"{roles} -size")
+        for name, (operation, roles) in OF_NUMPY.items()
+    },
+    {
+        "_npi_bernoulli": use("random_binomial", bernoulli_roles),
+        "_npi_choice": use("random_choice", choice_roles),
+        "_npi_multinomial": use("random_multinomial", "n probabilities=pvals size"),
+        "_sample_unique_zipfian": use("random_log_uniform_classes", "limit=range_max shape"),
+        "random_randint": use("random_uniform_integer", f"low high {DRAWN}"),
+        "sample_categorical": use("random_categorical", "probabilities=data -shape -get_prob"),
+        "shuffle": use("shuffle", "data"),
+    },
+)
+
+
 FAMILIES = Families()
+
+NOT_FINITE = dict.fromkeys(
+    (
+        *("_npi_gumbel", "_npi_logistic"),
+        *("_random_exponential_like", "random_exponential", "sample_exponential"),
+    ),
+    NotFinite("the logarithm of a random number that is zero once in some ten million"),
+)
 
 SLOW = "negative_binomial"
 """In the names of operators that take some 300 ns for an element, the logarithms of their densities
@@ -65,16 +152,16 @@ STANDS_FOR = {
     "rayleigh": "amplitudes of a fading radio signal",
     "pareto": "heavy-tailed numbers, as sizes of files",
     "powerd": "numbers below 1, most of them near it",
-    "weibull": "lifetimes of parts, as in survival analysis",
+    "weibull": "lifetimes of parts, for survival analysis",
 }
-"""What the draws of each distribution are in practice, by the operator's name without affixes."""
+"""Uses of the draws of each distribution, by the operator's name without affixes."""
 
 PREFIXES, SUFFIXES = ("_npi_", "_", "random_", "sample_"), ("_like", "_n")
 """Affixes of operators' names that are not the distribution's."""
 
 
 def draws_of(operator: Operator) -> str:
-    """What the operator's draws are in practice."""
+    """The use of the operator's draws in practice."""
     name = operator.name
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
@@ -84,7 +171,7 @@ def draws_of(operator: Operator) -> str:
 
 
 FORMS = ("a square matrix", "many short rows")
-"""What the two shapes of draws are."""
+"""Descriptions of the two shapes of draws."""
 
 
 @FAMILIES.add(*NUMBERS)
@@ -191,60 +278,6 @@ def shuffle(operator: Operator, size: Preset) -> Iterable[Arguments]:
     few, many = shapes(size)
     yield {"data": fixed(*few), WHY: "few long rows: each move copies a block of memory"}
     yield {"data": fixed(*many), WHY: "many short rows, as samples before an epoch of training"}
-
-
-SAMPLES: dict[str, Fill] = {
-    "random_pdf_uniform": between(1.0, 2.0),
-    "random_pdf_normal": NORMAL,
-    "random_pdf_gamma": POSITIVE,
-    "random_pdf_exponential": POSITIVE,
-    "random_pdf_poisson": below(10),
-    "random_pdf_negative_binomial": below(10),
-    "random_pdf_generalized_negative_binomial": below(10),
-}
-"""Fills of samples at which the distributions' densities are above zero."""
-
-
-DENSITIES = (
-    (False, "likelihoods of rows of samples, as the weights of a particle filter"),
-    (True, "log-likelihoods of rows of samples, as the loss of probabilistic forecasts"),
-)
-"""Whether the logarithm of a density is computed, and why."""
-
-
-@FAMILIES.add(*SAMPLES)
-def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row of samples for each distribution, for the density and for its logarithm."""
-    (rows, columns), *_ = drawn(operator, size)
-    for logarithm, why in DENSITIES:
-        yield {
-            parameter.name: (
-                tensor(rows, columns, fill=entry_of(SAMPLES, operator))
-                if parameter.name == "sample"
-                else tensor(rows, fill=PARAMETERS[parameter.name])
-            )
-            for parameter in operator.tensors
-        } | {"is_log": logarithm, WHY: why}
-
-
-OF_SIMPLEX = (
-    (False, "densities of points of a simplex, as a mixture of Dirichlet distributions adds them"),
-    (True, "log-densities of points of a simplex, as of documents' topics in LDA"),
-)
-"""As `DENSITIES`, of shares that add up to one."""
-
-
-@FAMILIES.add("random_pdf_dirichlet")
-def dirichlet(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Points of a simplex, for the density and for its logarithm."""
-    rows, classes = size.extent(1000), 10
-    for logarithm, why in OF_SIMPLEX:
-        yield {
-            "sample": tensor(rows, size.extent(100), classes, fill=SIMPLEX),
-            "alpha": tensor(rows, classes, fill=POSITIVE),
-            "is_log": logarithm,
-            WHY: why,
-        }
 
 
 NUMPY: dict[str, dict[str, Argument]] = {

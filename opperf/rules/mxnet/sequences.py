@@ -2,24 +2,94 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Operator
+from opperf.operations.uses import Array, Choice, Table, use
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import lengths
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, tensor, tensors
+from opperf.rules.values import Arguments, call, fixed, tensor, tensors
+
+
+def recurrent_roles(
+    data: Array,
+    parameters: Array,
+    state: Array,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: str,
+    state_cell: Any = None,
+) -> dict[str, Any]:
+    """The layers' inputs, with the vector of parameters split into matrices of weights and vectors
+    of biases."""
+    directions = 2 if bidirectional else 1
+    assert len(state) == num_layers * directions
+    later = 2 * directions * (num_layers - 1)
+    widths = [data.shape[2], state_size] * directions
+    widths += [directions * state_size, state_size] * (later // 2)
+    rows = len(parameters) // (sum(widths) + 2 * len(state))
+    sizes = [rows * width for width in widths] + [rows] * len(widths)
+    ends = list(itertools.accumulate(sizes))
+    parts = [parameters[end - extent : end] for end, extent in zip(ends, sizes, strict=True)]
+    count = len(widths)
+    matrices = [one.reshape(rows, width) for one, width in zip(parts[:count], widths, strict=True)]
+    cell = {} if state_cell is None else {"cell": state_cell}
+    return {
+        "data": data,
+        "weights": matrices,
+        "biases": parts[count:],
+        "state": state,
+        "bidirectional": bidirectional,
+        **cell,
+    }
+
+
+def recurrent_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """The layers' arguments, with weights and biases in one vector, and the sizes that MXNet takes
+    beside it."""
+    tensors = (*roles["weights"], *roles["biases"])
+    state = roles["state"]
+    directions = 2 if roles["bidirectional"] else 1
+    cell = {"state_cell": roles["cell"]} if "cell" in roles else {}
+    return {
+        "data": roles["data"],
+        "parameters": tensor(sum(math.prod(spec.shape) for spec in tensors), fill=tensors[0].fill),
+        "state": state,
+        **cell,
+        "state_size": state.shape[2],
+        "num_layers": state.shape[0] // directions,
+        "bidirectional": roles["bidirectional"],
+    }
+
+
+OPERATIONS: Table = {
+    "RNN": Choice(
+        "mode",
+        {
+            name: use(name, recurrent_roles, to_arguments=recurrent_arguments)
+            for name in ("rnn_relu", "rnn_tanh", "lstm", "gru")
+        },
+    )
+}
+
 
 FAMILIES = Families()
+
+TRAIN_PHASE = frozenset({"RNN"})
 
 LAYERS = 2
 GATES = 4
 """Of an LSTM."""
 
 
-@FAMILIES.add("_rnn_param_concat")
+@FAMILIES.add("_rnn_param_concat", replaces="what it joins are the weights of a recurrent layer")
 def parameters(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The weights of the input and of the state, and the biases of both, layer by layer."""
     units = size.extent(256)
@@ -35,21 +105,15 @@ def parameters(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("SequenceLast")
-def last(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def last(operator: Operator, size: Preset) -> Rows:
     """Sequences of different lengths, and of one length. The latter take no gradient: its
     computation writes out of bounds in MXNet 1.9.1 and 2.0, which crashes."""
-    yield {
-        WHY: "a length for each sequence: its last word before the padding, for a classifier",
-        "data": tensor(*cube(size)),
-        "sequence_length": lengths(size),
-        "use_sequence_length": True,
-    }
-    yield {
-        WHY: "sequences of one length, of which the last step is copied",
-        "data": fixed(*cube(size)),
-    }
-    yield {
-        WHY: "the same with batches along the first axis, as data loaders make them",
-        "data": fixed(*cube(size)),
-        "axis": 1,
+    return {
+        "a length for each sequence: its last word before the padding, for a classifier": call(
+            data=tensor(*cube(size)), sequence_length=lengths(size), use_sequence_length=True
+        ),
+        "sequences of one length, of which the last step is copied": call(data=fixed(*cube(size))),
+        "the same with batches along the first axis, as data loaders make them": call(
+            data=fixed(*cube(size)), axis=1
+        ),
     }

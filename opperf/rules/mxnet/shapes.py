@@ -3,16 +3,162 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Argument, Operator
+from opperf.operations.uses import Roles, Table, Use, as_list, merge, use
 from opperf.rules.bert import UNITS, few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
-from opperf.rules.pictures import feature_maps
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
+from opperf.rules.variants import Row, add_rows
+
+
+def reshape_roles(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """A tensor and its new shape, in which MXNet's 0 stands for the old extent."""
+    kept = [data.shape[i] if extent == 0 else extent for i, extent in enumerate(shape)]
+    return {"x": data, "shape": kept}
+
+
+def pad_roles(data: Any, mode: str, pad_width: Any) -> dict[str, Any]:
+    """A tensor, the mode, and pairs of widths, before and after each axis, from MXNet's flat list
+    of them."""
+    pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
+    return {"x": data, "mode": mode, "widths": pairs}
+
+
+def split_roles(
+    data: Any, indices: tuple[int, ...] = (), axis: int = 1, sections: int = 0, num_outputs: int = 0
+) -> dict[str, Any]:
+    """A tensor, the axis, and a number of equal parts or the starts of all parts but the first,
+    which MXNet's list has too."""
+    return {"x": data, "axis": axis, "parts": sections or num_outputs, "starts": tuple(indices[1:])}
+
+
+def crop_roles(
+    data: list[Any], offset: Any = (0, 0), h_w: Any = None, center_crop: Any = 0
+) -> dict[str, Any]:
+    """Images, the size to cut out, which may be another image's, and its offset."""
+    size = h_w or data[1].shape[2:]
+    if center_crop:
+        offset = [
+            (all_of - part) // 2 for all_of, part in zip(data[0].shape[2:], size, strict=True)
+        ]
+    return {"data": data[0], "offset": tuple(offset), "size": tuple(size)}
+
+
+def concatenate_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Tensors and the axis, which `_npi_concatenate` declares as `dim` and takes as `axis`."""
+    name = "axis" if operator.name.startswith("_npi_") else "dim"
+    return {"data": roles["tensors"], name: roles["axis"]}
+
+
+def flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor and a list of axes; None without axes, which these operators require."""
+    return {"data": roles["x"], "axis": as_list(roles["axis"])} if "axis" in roles else None
+
+
+def split_along(axis: int) -> Use:
+    """The use of an operator that splits along a fixed axis."""
+
+    def arguments_of(operator: Operator, roles: Roles) -> dict[str, Argument]:
+        starts = roles.get("starts")
+        cuts: Roles = {"indices": (0, *starts)} if isinstance(starts, tuple) else {"indices": ()}
+        equal: Roles = {"sections": roles["parts"]} if "parts" in roles else {}
+        return {"data": roles["x"], **cuts, "axis": axis, **equal}
+
+    return use("split", split_roles, to_arguments=arguments_of)
+
+
+SPLIT = use("split", split_roles)
+RESHAPE = use("reshape", "x=a shape=newshape")
+REPEAT = use("repeat", "x=data times=repeats axis")
+BROADCAST = use("broadcast", "x=data|array shape")
+CONCATENATE = use("concatenate", "tensors=data axis=axis|dim", to_arguments=concatenate_arguments)
+FLIP = use("flip", "x=data axis", to_arguments=flip_arguments)
+
+RENAMED = {
+    "atleast_1d": use("atleast_1d", "tensors=arys"),
+    "atleast_2d": use("atleast_2d", "tensors=arys"),
+    "atleast_3d": use("atleast_3d", "tensors=arys"),
+    "diag": use("diag", "x=data offset=k"),
+    "diagflat": use("diagflat", "x=data"),
+    "diagonal": use("diagonal", "x=data offset axis1 axis2"),
+    "moveaxis": use("moveaxis", "x=a source destination"),
+    "roll": use("roll", "x=data shift axis"),
+    "squeeze": use("squeeze", "x=data|a axis"),
+    "transpose": use("transpose", "x=data|a axes"),
+}
+"""Operators that have the prefix `_np_` in MXNet 1 and `_npi_` in MXNet 2."""
+
+OPERATIONS: Table = merge(
+    {f"_np_{name}": one for name, one in RENAMED.items()},
+    {f"_npi_{name}": one for name, one in RENAMED.items()},
+    {
+        "Cast": use("cast", "x=data dtype"),
+        "Concat": CONCATENATE,
+        "Crop": use("crop", crop_roles),
+        "Flatten": use("flatten", "x=data"),
+        "Pad": use("pad", pad_roles),
+        "Reshape": use("reshape", reshape_roles),
+        "SliceChannel": SPLIT,
+        "SwapAxis": use("swapaxes", "x=data axis1=dim1 axis2=dim2"),
+        "_contrib_arange_like": use("arange_like", "x=data axis"),
+        "_contrib_dynamic_reshape": use("reshape", "x=data shape"),
+        "_contrib_index_array": use("indices_of_elements", "x=data axes"),
+        "_npi_broadcast_to": BROADCAST,
+        "_npi_column_stack": use("column_stack", "tensors=data"),
+        "_npi_concatenate": CONCATENATE,
+        "_npi_diag_indices_from": use("diag_indices_from", "x=data"),
+        "_npi_dsplit": split_along(2),
+        "_npi_dstack": use("dstack", "tensors=data"),
+        "_npi_flip": FLIP,
+        "_npi_hsplit": split_along(1),
+        "_npi_hstack": use("hstack", "tensors=data"),
+        "_npi_pad": use("pad", "x=data widths=pad_width mode"),
+        "_npi_repeats": REPEAT,
+        "_npi_rollaxis": use("rollaxis", "x=data axis start"),
+        "_npi_rot90": use(
+            "rot90",
+            "x=data times=k axes",
+            to_arguments=lambda operator, roles: {
+                "data": roles["x"],
+                "k": roles["times"],
+                "axes": roles.get("axes", (0, 1)),
+            },
+        ),
+        "_npi_stack": use("stack", "tensors=data axis"),
+        "_npi_tril": use("tril", "x=data offset=k"),
+        "_npi_triu": use("triu", "x=data offset=k"),
+        "_npi_vstack": use("vstack", "tensors=data"),
+        "_np_reshape": RESHAPE,
+        "_npx_reshape": RESHAPE,
+        "_rnn_param_concat": use("concatenate", "tensors=data axis=dim -num_args"),
+        "_split_v2": SPLIT,
+        "amp_cast": use("cast", "x=data dtype"),
+        "broadcast_axis": use("broadcast_axes", "x=data axis extents=size"),
+        "broadcast_like": use("broadcast_like", "x=lhs like=rhs"),
+        "broadcast_to": BROADCAST,
+        "depth_to_space": use("depth_to_space", "data block=block_size"),
+        "diag": RENAMED["diag"],
+        "expand_dims": use("expand_dims", "x=data axis"),
+        "repeat": REPEAT,
+        "reshape_like": use("reshape_like", "x=lhs like=rhs"),
+        "reverse": FLIP,
+        "shape_array": use("shape", "x=data"),
+        "size_array": use("size", "x=data"),
+        "space_to_depth": use("space_to_depth", "data block=block_size"),
+        "squeeze": RENAMED["squeeze"],
+        "stack": use("stack", "tensors=data axis"),
+        "tile": use("tile", "x=data times=reps"),
+        "transpose": RENAMED["transpose"],
+    },
+)
+
 
 FAMILIES = Families()
 
@@ -22,7 +168,7 @@ TIMES = 2
 """Repetitions of elements, and the side of an image's blocks."""
 
 
-def pictures(size: Preset) -> Shape:
+def images(size: Preset) -> Shape:
     """Shape of a batch of feature maps."""
     return (size.batch, 16, size.side(64), size.side(64))
 
@@ -51,10 +197,7 @@ def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
             (square(size), {"shape": (-1,), WHY: "a matrix to one vector, as gradients laid flat"}),
             (
                 square(size),
-                {
-                    "shape": (columns, rows),
-                    WHY: "a matrix to another, as time steps are merged into the batch",
-                },
+                {"shape": (columns, rows), WHY: "a matrix to another of as many elements: a copy"},
             ),
             (
                 cube(size),
@@ -74,18 +217,6 @@ def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"lhs": tensor(*vector(size)), "rhs": fixed(rows, columns), WHY: loss}
 
 
-@FAMILIES.add("_contrib_dynamic_reshape")
-def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the shape to reshape to as a tensor."""
-    rows, columns = square(size)
-    shape = (rows * PARTS, columns // PARTS)
-    yield {
-        "data": fixed(rows, columns),
-        "shape": fixed(2, fill=literal(shape), dtype="int64"),
-        WHY: "a matrix to a shape that is a tensor, as one that a model computes",
-    }
-
-
 @FAMILIES.add("shape_array", "size_array")
 def extents(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, of which only the extents are read."""
@@ -103,7 +234,7 @@ def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
                 cube(size),
                 {WHY: "sequences to rows, before a dense layer that reads all time steps"},
             ),
-            (pictures(size), {WHY: "feature maps to rows, before a classifier's dense layer"}),
+            (images(size), {WHY: "feature maps to rows, before a classifier's dense layer"}),
         ),
     )
 
@@ -112,21 +243,14 @@ def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def depth_to_space(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, whose channels become blocks of pixels."""
     why = "channels to blocks of pixels, as the sub-pixel upsampling of super-resolution"
-    return one_tensor(operator, ((pictures(size), {"block_size": TIMES, WHY: why}),))
+    return one_tensor(operator, ((images(size), {"block_size": TIMES, WHY: why}),))
 
 
 @FAMILIES.add("space_to_depth")
 def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, whose blocks of pixels become channels."""
     why = "blocks of pixels to channels, as detectors halve the extents without a loss"
-    return one_tensor(operator, ((pictures(size), {"block_size": TIMES, WHY: why}),))
-
-
-@FAMILIES.add("_npi_diag_indices_from")
-def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A square matrix, for the indices of its diagonal."""
-    why = "the indices of a matrix's diagonal, as to add a constant there"
-    yield {"data": fixed(*square(size)), WHY: why}
+    return one_tensor(operator, ((images(size), {"block_size": TIMES, WHY: why}),))
 
 
 PHONEMES = 128
@@ -135,21 +259,12 @@ LONGEST = 8
 """Frames of a phoneme, at most: a tenth of a second."""
 
 
-@FAMILIES.add("_npi_repeats")
-def repeats(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the number of repetitions of each row."""
-    rows, columns = size.extent(PHONEMES), square(size)[1]
-    times = tuple(1 + row % LONGEST for row in range(rows))
-    why = "rows a number of times each, as speech synthesis repeats phonemes by their duration"
-    yield {"data": tensor(rows, columns), "repeats": times, "axis": 0, WHY: why}
-
-
 @FAMILIES.add("Pad")
 def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps to pad, in each mode."""
     border = (0, 0, 0, 0, TIMES, TIMES, TIMES, TIMES)
     for mode in ("constant", "edge", "reflect"):
-        maps = tensor(*pictures(size))
+        maps = tensor(*images(size))
         yield {"data": maps, "mode": mode, "pad_width": border, WHY: PADDING[mode]}
 
 
@@ -185,14 +300,14 @@ PROJECTED = 3
 
 
 def projections(size: Preset) -> Shape:
-    """Shape of BERT-base's queries, keys and values in one tensor, side by side."""
+    """Shape of GPT-2's queries, keys and values in one tensor, side by side."""
     return few_sentences(size, PROJECTED * UNITS)
 
 
 GATES = "columns in four parts, as the gates of an LSTM: a copy for each row"
 DEVICES = "rows in equal parts, as a batch for several devices: each part is one copy"
-QUERIES_KEYS_VALUES = "queries, keys and values of BERT-base, from one dense layer"
-SHUFFLED = "channels of feature maps in two halves, as in ShuffleNet's blocks"
+QUERIES_KEYS_VALUES = "queries, keys and values of GPT-2, from one dense layer"
+SHUFFLED = "channels of feature maps in two halves, for ShuffleNet's blocks"
 
 
 @FAMILIES.add("SliceChannel")
@@ -221,7 +336,7 @@ def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (
             (square(size), {"indices": (), "axis": 1, "sections": PARTS, WHY: GATES}),
             (square(size), {"indices": (), "axis": 0, "sections": PARTS, WHY: DEVICES}),
-            (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0, WHY: unequal}),
+            (square(size), {"indices": (0, rows // 2, 3 * rows // 4), "axis": 0, WHY: unequal}),
             (projections(size), {**tokens_apart, WHY: QUERIES_KEYS_VALUES}),
         ),
     )
@@ -230,7 +345,7 @@ def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("Crop")
 def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps to crop to a size at an offset, and in the middle to another tensor's size."""
-    batch, channels, height, width = pictures(size)
+    batch, channels, height, width = images(size)
     cut = (height // 2, width // 2)
     data = tensor(batch, channels, height, width)
     given = "feature maps to a size at an offset, as after padding more than was needed"
@@ -238,3 +353,25 @@ def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     like = tensors([data, fixed(batch, channels, *cut)])
     joined = "the middle of feature maps, of another's extents, as U-Net crops those that it joins"
     yield {"data": like, "center_crop": True, WHY: joined}
+
+
+ROWS: dict[str, Row] = {
+    "_contrib_dynamic_reshape": lambda size: {
+        "data": fixed(*square(size)),
+        "shape": fixed(
+            2, fill=literal((square(size)[0] * PARTS, square(size)[1] // PARTS)), dtype="int64"
+        ),
+        WHY: "a matrix to a shape that is a tensor, as one that a model computes",
+    },
+    "_npi_diag_indices_from": lambda size: {
+        "data": fixed(*square(size)),
+        WHY: "the indices of a matrix's diagonal, as to add a constant there",
+    },
+    "_npi_repeats": lambda size: {
+        "data": tensor(size.extent(PHONEMES), square(size)[1]),
+        "repeats": tuple(1 + row % LONGEST for row in range(size.extent(PHONEMES))),
+        "axis": 0,
+        WHY: "rows a number of times each, as speech synthesis repeats phonemes by their duration",
+    },
+}
+add_rows(FAMILIES.add, ROWS)

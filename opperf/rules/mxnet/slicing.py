@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.mxnet.names import FACTOR
-from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.values import Arguments, call, fixed, tensor
 
 FAMILIES = Families()
 
@@ -33,9 +33,9 @@ def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps."""
     every_other: Arguments = {"step": (2, 2)}
     for shape, step, why in (
-        (square(size), {}, "the middle of a matrix, half of each long row, as a picture's crop"),
+        (square(size), {}, "the middle of a matrix, half of each long row, as an image's crop"),
         (tall(size), {}, "the middle of short rows, as some features of a part of the samples"),
-        (square(size), every_other, "every other element of the middle, as pictures at half size"),
+        (square(size), every_other, "every other element of the middle, as images at half size"),
     ):
         begin, end = middle(shape)
         yield {"data": tensor(*shape), "begin": begin, "end": end, **step, WHY: why}
@@ -62,7 +62,7 @@ def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
     first = "the first token of BERT-base's sentences, which its classifier reads"
     yield {"data": tensor(*few_sentences(size)), "axis": 1, "begin": 0, "end": 1, WHY: first}
     maps = feature_maps(size)
-    half = "half of the channels of feature maps, as in ShuffleNet's blocks"
+    half = "half of the channels of feature maps, for ShuffleNet's blocks"
     yield {"data": tensor(*maps), "axis": 1, "begin": 0, "end": maps[1] // 2, WHY: half}
 
 
@@ -81,20 +81,18 @@ def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": tensor(batch, channels, height, width),
         "shape_like": fixed(batch, channels, height // 2, width // 2),
         "axes": (2, 3),
-        WHY: "feature maps to another's height and width, as in fully convolutional networks",
+        WHY: "feature maps to another's height and width, for fully convolutional networks",
     }
 
 
 @FAMILIES.add("_slice_assign")
-def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def slice_assign(operator: Operator, size: Preset) -> Rows:
     """A matrix, whose middle another matrix overwrites."""
     begin, end = middle(square(size))
-    yield {
-        "lhs": tensor(*square(size)),
-        "rhs": tensor(*extents(begin, end)),
-        "begin": begin,
-        "end": end,
-        WHY: "the middle of a matrix from a smaller one, as a patch that is pasted",
+    return {
+        "the middle of a matrix from a smaller one, as a patch that is pasted": call(
+            lhs=tensor(*square(size)), rhs=tensor(*extents(begin, end)), begin=begin, end=end
+        )
     }
 
 

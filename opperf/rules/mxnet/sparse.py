@@ -1,44 +1,21 @@
-"""Sparse tensors, for every kernel that MXNet has for a combination of their layouts.
-
-They add to the dense inputs of the operators' own families.
-"""
+"""Sparse tensors as models have them, for every kernel that MXNet has for a combination of their
+layouts, beside the dense inputs of the operators' own families. Text is a matrix of compressed
+rows, a document each; what an embedding of words gets as its gradient has few of its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opperf.model import Fill, Operator
+import msgspec
+
+from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import DOMAINS, FEW_INTEGERS
 from opperf.rules.engine import uses_of
-from opperf.rules.mxnet.operations.elementwise import TABLE as USES
-from opperf.rules.mxnet.sparse_tensors import (
-    CLASSES,
-    CSR,
-    DENSE,
-    FEW_DOCUMENTS,
-    INDEX,
-    MAKERS,
-    NONE,
-    OF_ADVERTISING,
-    OF_BATCH,
-    OF_DENSE_RESULT,
-    OF_TEXT,
-    OWN,
-    ROWS,
-    WHOLE,
-    WHYS,
-    WIDTH,
-    differentiated,
-    few_texts,
-    rows,
-    table_shape,
-    text,
-    text_shape,
-)
+from opperf.rules.mxnet.elementwise import OPERATIONS as USES
 from opperf.rules.registering import Families
-from opperf.rules.shapes import LIST_LENGTH
+from opperf.rules.shapes import LIST_LENGTH, Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
@@ -52,8 +29,84 @@ from opperf.rules.values import (
     tensor,
     tensors,
 )
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
+
+CSR, ROWS, DENSE = "csr", "row_sparse", "dense"
+
+INDEX = "int64"
+"""Dtype of indices of rows: others would be cast to it first."""
+
+OF_TEXT = 0.01
+"""Share of a vocabulary of ten thousand words that a document has."""
+OF_ADVERTISING = 0.001
+"""Share of the features of a click that are set: ten of ten thousand."""
+OF_BATCH = 0.02
+"""Share of an embedding's rows that a mini-batch uses: a thousand words of fifty thousand."""
+WHOLE = 1.0
+"""Of row-sparse weights all rows are stored, as the updates require."""
+
+WIDTH = 128
+"""Width of an embedding, and of the first layer of a model of text."""
+
+
+DOCUMENTS = 1024
+FEW_DOCUMENTS = 256
+"""Documents of a batch whose result is dense, and has a hundred times as many elements as are
+stored."""
+
+CLASSES = 16
+"""Rows of a dense matrix by which text is multiplied from the left."""
+
+
+def text_shape(size: Preset, documents: int = DOCUMENTS) -> Shape:
+    """Documents by words."""
+    return (size.extent(documents), size.extent(10000))
+
+
+def table_shape(size: Preset) -> Shape:
+    """The words of an embedding by their features."""
+    return (size.extent(50000), WIDTH)
+
+
+def text(
+    size: Preset, fill: Fill = NORMAL, density: float = OF_TEXT, documents: int = DOCUMENTS
+) -> TensorSpec:
+    """A batch of bags of words in compressed rows, which are data and take no gradient."""
+    shape = text_shape(size, documents)
+    return sparse(CSR, *shape, fill=fill, density=density, gradient=False)
+
+
+def few_texts(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
+    """As `text`, for a result that is dense."""
+    return text(size, fill, documents=FEW_DOCUMENTS)
+
+
+def rows(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
+    """Some of the rows of an embedding."""
+    return sparse(ROWS, *table_shape(size), fill=fill, density=OF_BATCH, gradient=False)
+
+
+MAKERS = {CSR: text, ROWS: rows}
+OF_DENSE_RESULT = {CSR: few_texts, ROWS: rows}
+
+WHYS = {
+    CSR: "a batch of bags of words, in compressed rows",
+    ROWS: "the rows of an embedding that a batch uses",
+}
+
+
+NONE, OWN = "none", ""
+"""Stand for no gradient, and for one of the tensor's own layout, where others are a layout's name.
+A gradient of a sparse tensor is measured where MXNet has a kernel for it: it computes any other one
+of tensors that it makes dense first, which tells nothing of the operator."""
+
+
+def differentiated(spec: TensorSpec, layout: str) -> TensorSpec:
+    """The tensor with a gradient of a layout, or with none."""
+    own = "" if layout in (NONE, OWN) else layout
+    return msgspec.structs.replace(spec, gradient=layout != NONE, gradient_layout=own)
 
 
 def domain(operator: Operator) -> Fill:
@@ -65,7 +118,7 @@ def domain(operator: Operator) -> Fill:
 
 
 class Unary(NamedTuple):
-    """What an operator of one sparse tensor takes beside it, and the layouts of its gradients."""
+    """Further arguments of an operator of one sparse tensor, and the layouts of its gradients."""
 
     values: Arguments = {}
     of_rows: str = OWN
@@ -195,13 +248,6 @@ def sparse_broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.also("add_n")
-def sparse_sum_of_many(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The gradients of one embedding that is used in several places."""
-    gradients = tensors([differentiated(rows(size), OWN)] * LIST_LENGTH)
-    yield {"args": gradients, WHY: "row-sparse gradients of an embedding used in several places"}
-
-
 @FAMILIES.also("dot")
 def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Text by dense weights, as the first layer of a linear or a factorisation model."""
@@ -257,20 +303,6 @@ def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.also("sum", "mean")
-def sparse_reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The frequencies of words and the lengths of documents."""
-    for axis, why in ((0, "how frequent each word is"), (1, "how long each document is")):
-        yield {"data": differentiated(text(size), DENSE), "axis": (axis,), WHY: why}
-
-
-@FAMILIES.also("norm")
-def sparse_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The norm of a sparse tensor, by which a gradient is clipped."""
-    for layout, make in MAKERS.items():
-        yield {"data": make(size), "ord": 2, WHY: f"the norm of {WHYS[layout]}"}
-
-
 @FAMILIES.also("slice")
 def sparse_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A batch of documents, and half of the words of one."""
@@ -285,37 +317,6 @@ def sparse_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.also("Concat")
-def sparse_concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Batches of documents to join."""
-    yield {
-        "data": tensors([text(size)] * LIST_LENGTH),
-        "dim": 0,
-        WHY: "batches of documents, joined",
-    }
-
-
-@FAMILIES.also("take")
-def sparse_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A mini-batch of documents, drawn at random."""
-    documents, _ = text_shape(size)
-    chosen = fixed(size.extent(256), fill=below(documents), dtype=INDEX)
-    why = "a mini-batch of documents, drawn at random"
-    yield {"a": text(size), "indices": chosen, "axis": 0, WHY: why}
-
-
-@FAMILIES.also("where")
-def sparse_where(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two dense tensors, and a condition that holds for few elements."""
-    shape = text_shape(size, FEW_DOCUMENTS)
-    yield {
-        "condition": few_texts(size, BOOLEAN),
-        "x": tensor(*shape),
-        "y": tensor(*shape),
-        WHY: "a sparse condition, which holds for few words of each document",
-    }
-
-
 LINEAR = ("LinearRegressionOutput", "LogisticRegressionOutput")
 
 
@@ -324,7 +325,7 @@ def sparse_labels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions for every word of few documents, of which few are right: extreme
     classification."""
     labels = few_texts(size, BOOLEAN)
-    why = "sparse labels, few of many, as in extreme classification"
+    why = "sparse labels, few of many, for extreme classification"
     yield {"data": tensor(*labels.shape), "label": labels, WHY: why}
 
 
@@ -332,9 +333,7 @@ def sparse_labels(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def sparse_embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Words, and an embedding whose gradient has only their rows."""
     count, width = table_shape(size)
-    words: Arguments = {
-        "data": fixed(size.extent(32), 32, fill=below(count), dtype="int32"),
-    }
+    words: Arguments = {"data": fixed(size.extent(32), 32, fill=below(count), dtype="int32")}
     values: Arguments = {"input_dim": count, "output_dim": width}
     if operator.name == "Embedding":
         weight = differentiated(tensor(count, width), ROWS)
@@ -346,15 +345,48 @@ def sparse_embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**words, "weight": stored, **values, WHY: "row-sparse weights of an embedding"}
 
 
-@FAMILIES.also("FullyConnected")
-def sparse_layer(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Row-sparse weights of a wide layer, as a parameter server sends them."""
-    outputs = size.extent(1024)
-    yield {
+ONE_ROW: dict[str, Row] = {
+    "add_n": lambda size: {
+        "args": tensors([differentiated(rows(size), OWN)] * LIST_LENGTH),
+        WHY: "row-sparse gradients of an embedding used in several places",
+    },
+    "Concat": lambda size: {
+        "data": tensors([text(size)] * LIST_LENGTH),
+        "dim": 0,
+        WHY: "batches of documents, joined",
+    },
+    "take": lambda size: {
+        "a": text(size),
+        "indices": fixed(size.extent(256), fill=below(text_shape(size)[0]), dtype=INDEX),
+        "axis": 0,
+        WHY: "a mini-batch of documents, drawn at random",
+    },
+    "where": lambda size: {
+        "condition": few_texts(size, BOOLEAN),
+        "x": tensor(*text_shape(size, FEW_DOCUMENTS)),
+        "y": tensor(*text_shape(size, FEW_DOCUMENTS)),
+        WHY: "a sparse condition, which holds for few words of each document",
+    },
+    "FullyConnected": lambda size: {
         "data": fixed(size.batch, WIDTH),
-        "weight": differentiated(sparse(ROWS, outputs, WIDTH, density=WHOLE), NONE),
-        "bias": differentiated(sparse(ROWS, outputs, density=WHOLE), NONE),
-        "num_hidden": outputs,
+        "weight": differentiated(sparse(ROWS, size.extent(1024), WIDTH, density=WHOLE), NONE),
+        "bias": differentiated(sparse(ROWS, size.extent(1024), density=WHOLE), NONE),
+        "num_hidden": size.extent(1024),
         "flatten": True,
         WHY: "row-sparse weights of a wide layer, as a parameter server sends them",
-    }
+    },
+}
+add_rows(FAMILIES.also, ONE_ROW)
+
+
+VARIANTS: dict[str, Variants] = {
+    "sum mean": lambda size: [
+        {"data": differentiated(text(size), DENSE), "axis": (axis,), WHY: why}
+        for axis, why in ((0, "each word over all documents"), (1, "each document over all words"))
+    ],
+    "norm": lambda size: [
+        {"data": make(size), "ord": 2, WHY: f"the norm of {WHYS[layout]}"}
+        for layout, make in MAKERS.items()
+    ],
+}
+add_rows(FAMILIES.also, VARIANTS)

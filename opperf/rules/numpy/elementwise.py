@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.operations.uses import Table, merge, use, uses
+from opperf.operations.work.sizes import COPY
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import (
     BITS,
@@ -17,24 +20,79 @@ from opperf.rules.domains import (
     with_missing,
 )
 from opperf.rules.families import elementwise as shared
-from opperf.rules.numpy.names import COMPLEX
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import column, square
+from opperf.rules.shapes import FEW, column, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
+    BOOLEAN,
+    COMPLEX,
     NORMAL,
     OPEN_UNIT,
     POSITIVE,
     REQUESTED,
     Arguments,
     below,
+    call,
     fixed,
     tensor,
 )
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Row, Variants, add_rows
+
+SAME_NAME = (
+    *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil"),
+    *("cos", "cosh", "degrees", "exp", "exp2", "expm1", "floor", "i0", "isfinite", "isinf"),
+    *("isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2", "logical_not"),
+    *("nan_to_num", "negative", "radians", "reciprocal", "sign", "signbit", "sin", "sinc"),
+    *("rint", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
+)
+
+RENAMED = {
+    "deg2rad": "radians",
+    "fabs": "absolute",
+    "fix": "trunc",
+    "invert": "bitwise_not",
+    "rad2deg": "degrees",
+}
+"""Operations of functions that have another name in NumPy."""
+
+UNARY: Table = merge(
+    uses((*SAME_NAME, *RENAMED), "x", other=RENAMED),
+    {
+        "clip": use("clip", "x=a low=a_min high=a_max"),
+        "ones_like": use("ones_like", "x=a"),
+        "zeros_like": use("zeros_like", "x=a"),
+        "polyval": use("polynomial", "coefficients=p x"),
+    },
+)
+
+OF_TWO = (
+    *("add", "arctan2", "bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "divide", "equal"),
+    *("floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside"),
+    *("hypot", "lcm", "ldexp", "left_shift", "less", "less_equal", "logaddexp", "logaddexp2"),
+    *("logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal"),
+    *("power", "remainder", "right_shift", "subtract"),
+)
+
+CLOSE: dict[str, Any] = {"relative": 1e-5, "absolute": 1e-8}
+"""NumPy's default tolerances."""
+
+BINARY: Table = merge(
+    uses(OF_TWO, "x=x1 y=x2"),
+    {
+        "allclose": use("allclose", "x=a y=b", **CLOSE),
+        "array_equal": use("same_elements", "x=a1 y=a2"),
+        "array_equiv": use("same_elements", "x=a1 y=a2"),
+        "isclose": use("isclose", "x=a y=b", **CLOSE),
+    },
+)
+
+OPERATIONS: Table = merge(UNARY, BINARY)
+
 
 FAMILIES = Families()
+
+WORK = dict.fromkeys(("conjugate", "imag", "positive", "real"), COPY)
 
 DATE = "datetime64[D]"
 
@@ -43,7 +101,6 @@ DAYS = below(20000)
 
 ONE: dict[str, tuple[Fill, str]] = {
     "bitwise_count": (BITS, WHOLE_DTYPE),
-    **dict.fromkeys(("isneginf", "isposinf"), (DOMAINS["isinf"], REQUESTED)),
     "isnat": (with_missing(DAYS), DATE),
     **dict.fromkeys(("iscomplex", "isreal"), (DOMAINS["isreal"], COMPLEX)),
 }
@@ -51,17 +108,19 @@ ONE: dict[str, tuple[Fill, str]] = {
 suit."""
 
 ABOUT_COMPLEX = frozenset({"conjugate", "real", "real_if_close"})
-"""Functions of complex numbers, which return real ones as they are."""
+"""Functions of complex numbers that are called with real ones too."""
 
 
 @FAMILIES.category("unary")
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of real numbers, and also one of complex numbers for functions of these."""
     array = operator.tensors[0].name
-    for shape, why in shared.of_one(size):
+    shapes = [*shared.of_one(size)]
+    # Real numbers are returned as they are, whatever their size.
+    for shape, why in shapes[-1:] if operator.name == "real_if_close" else shapes:
         yield {array: fixed(*shape), **why}
     if operator.name in ABOUT_COMPLEX:
-        yield {array: fixed(*square(size), dtype=COMPLEX), WHY: "complex numbers, as of a spectrum"}
+        yield {array: fixed(*square(size), dtype=COMPLEX), WHY: "complex numbers, like a spectrum"}
 
 
 @FAMILIES.add(*ONE)
@@ -73,7 +132,7 @@ def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {array: fixed(*shape, fill=fill, dtype=dtype), **why}
 
 
-@FAMILIES.add("angle", "imag")
+@FAMILIES.add("angle")
 def not_of_real(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of complex numbers: the results of real ones are one number, or one of two."""
     array = operator.tensors[0].name
@@ -81,26 +140,42 @@ def not_of_real(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {array: tensor(*shape, dtype=COMPLEX), **why}
 
 
+@FAMILIES.add("imag", "real")
+def unread(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The call alone, as a view of complex numbers reads none of them."""
+    yield {operator.tensors[0].name: tensor(*tiny(size), dtype=COMPLEX), **FEW}
+
+
+@FAMILIES.also("bitwise_and", "bitwise_or", "bitwise_xor", "invert")
+def masks(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Boolean masks, as arrays are chosen from where several conditions hold."""
+    mask = fixed(*square(size), fill=BOOLEAN, dtype="bool")
+    count = 1 if "invert" in operator.names else 2
+    arrays = (parameter.name for parameter in operator.tensors[:count])
+    why = "boolean masks, as conditions to choose rows by: one byte for each element"
+    yield {**dict.fromkeys(arrays, mask), WHY: why}
+
+
 RIGHT: dict[str, tuple[Pair, str]] = {
     "float_power": (PAIRS["power"], REQUESTED),
     "divmod": (RATIO_PAIR, REQUESTED),
-    # The exponent is a whole number for every dtype of the first array.
+    # The exponent is an integer for every dtype of the first array.
     "ldexp": (PAIRS["ldexp"], WHOLE_DTYPE),
 }
 """Fills of both arrays and dtype of the second, where NumPy restricts them more than the operation
 does."""
 
 
-@FAMILIES.add(*RIGHT)
+@FAMILIES.add(*RIGHT, replaces="the second array is of integers, which shared rows are not")
 def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, the second of a fill or dtype of its own."""
     fills, dtype = entry_of(RIGHT, operator)
     left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape, why in shared.broadcasting(size):
+    for left_shape, right_shape, notes in shared.broadcasting(size):
         yield {
             left: fixed(*left_shape, fill=fills.left),
             right: fixed(*right_shape, fill=fills.right, dtype=dtype),
-            WHY: why,
+            **notes,
         }
 
 
@@ -108,19 +183,19 @@ def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, one broadcast to the other's shape where they differ."""
     left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape, why in shared.broadcasting(size):
-        yield {left: fixed(*left_shape), right: fixed(*right_shape), WHY: why}
+    for left_shape, right_shape, notes in shared.broadcasting(size):
+        yield {left: fixed(*left_shape), right: fixed(*right_shape), **notes}
 
 
 @FAMILIES.add("round")
 def round_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays to round to whole numbers, and to tenths."""
+    """Arrays to round to integers, and to tenths."""
     yield {
         "a": fixed(*square(size)),
         "decimals": 0,
-        WHY: "to whole numbers: one pass, where tenths take three",
+        WHY: "to integers: one pass, where tenths take three",
     }
-    for shape, why in shared.of_one(size):
+    for shape, why in shared.of_one(size, shared.TO_TENTHS):
         yield {"a": fixed(*shape), "decimals": 1, **why}
 
 
@@ -156,13 +231,11 @@ def beyond_domain(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 EXTENDED_POWERS: dict[str, Variants] = {
-    "emath.logn": lambda size: [
-        {
-            "n": 2,
-            "x": fixed(*square(size), fill=POSITIVE),
-            WHY: "to base 2, as bits of information: each logarithm divided by the base's",
-        }
-    ],
+    "emath.logn": lambda size: {
+        "to base 2, as bits of information: each logarithm divided by the base's": call(
+            n=2, x=fixed(*square(size), fill=POSITIVE)
+        )
+    },
     "emath.power": lambda size: [
         {"x": fixed(*square(size), fill=fill), "p": power, WHY: why}
         for fill, power, why in (
@@ -175,33 +248,25 @@ EXTENDED_POWERS: dict[str, Variants] = {
         )
     ],
 }
+add_rows(FAMILIES.add, EXTENDED_POWERS)
 
 
-@FAMILIES.add(*EXTENDED_POWERS)
-def extended_powers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays whose logarithm to base 2 and whose square are computed."""
-    return own(EXTENDED_POWERS, operator, size)
-
-
-DATES: dict[str, Variants] = {
-    "is_busday": lambda size: [
-        {"dates": dates(size), WHY: "days of half a century, as to pick those of trade"}
-    ],
-    "busday_count": lambda size: [
-        {
-            "begindates": dates(size),
-            "enddates": dates(size),
-            WHY: "working days between two dates, as times of delivery; up to decades apart",
-        }
-    ],
-    "busday_offset": lambda size: [
-        {
-            "dates": dates(size),
-            "offsets": fixed(*column(size), fill=SHIFTS, dtype="int64"),
-            "roll": "forward",
-            WHY: "a few working days later, as the settlement of trades",
-        }
-    ],
+DATES: dict[str, Row] = {
+    "is_busday": lambda size: {
+        "dates": dates(size),
+        WHY: "days of half a century, as to pick those of trade",
+    },
+    "busday_count": lambda size: {
+        "begindates": dates(size),
+        "enddates": dates(size),
+        WHY: "working days between two dates, as times of delivery; up to decades apart",
+    },
+    "busday_offset": lambda size: {
+        "dates": dates(size),
+        "offsets": fixed(*column(size), fill=SHIFTS, dtype="int64"),
+        "roll": "forward",
+        WHY: "a few working days later, as the settlement of trades",
+    },
 }
 
 
@@ -210,7 +275,4 @@ def dates(size: Preset) -> TensorSpec:
     return fixed(*column(size), fill=DAYS, dtype=DATE)
 
 
-@FAMILIES.add(*DATES)
-def working_days(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays of days of half a century."""
-    return own(DATES, operator, size)
+add_rows(FAMILIES.add, DATES)

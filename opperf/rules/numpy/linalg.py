@@ -3,18 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Operator
+from opperf.operations.uses import Array, Table, merge, use
 from opperf.rules.configurations import WHY
-from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
-from opperf.rules.numpy.names import COMPLEX
+from opperf.rules.deviations import IN_DOUBLE
+from opperf.rules.families.linalg import definite, matrix_to_diagonalise
+from opperf.rules.families.products import RANK_ONE, factors
+from opperf.rules.families.transforms import AXES, along
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, cube, prime_below, square, tall, vector
+from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, tensors
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import Arguments, call, fixed, tensors
+from opperf.rules.variants import Variants, add_rows
+
+ONE = "x=a|A|x"
+TWO = "x=a|a1 y=b|v|a2"
+
+X1_X2 = "x=x1 y=x2"
+"""The two arrays, under their names in ufuncs and in the array API standard."""
+
+
+PRODUCTS: Table = {
+    "convolve": use("convolve", f"{TWO} mode"),
+    "corrcoef": use("correlation_coefficients", "x"),
+    "correlate": use("correlate", f"{TWO} mode"),
+    "cov": use("covariance", "x=m"),
+    "cross": use("cross_product", TWO),
+    "dot": use("dot", TWO),
+    "inner": use("inner_product", TWO),
+    "kron": use("kronecker_product", TWO),
+    "einsum": use("einsum", "subscripts tensors=operands"),
+    "linalg.cross": use("cross_product", X1_X2),
+    "linalg.matmul": use("matrix_product", X1_X2),
+    "linalg.matrix_power": use("matrix_power", "x=a exponent=n"),
+    "linalg.multi_dot": use("matrix_product_chain", "matrices=arrays"),
+    "linalg.outer": use("outer_product", X1_X2),
+    "linalg.tensordot": use("tensordot", f"{X1_X2} axes"),
+    "linalg.trace": use("trace", lambda x: {"x": x.transpose(-2, -1, *range(x.ndim - 2))}),
+    "matmul": use("matrix_product", X1_X2),
+    "outer": use("outer_product", TWO),
+    "polymul": use("convolve", TWO, mode="full"),
+    "tensordot": use("tensordot", f"{TWO} axes"),
+    "vdot": use("vector_dot", TWO),
+}
+
+
+STEPS = {4: 2.0**-23, 8: 2.0**-52}
+"""The distance from 1 to the next number, by the bytes of one: of single and double precision."""
+
+
+def least_squares_roles(a: Array, b: Array, rcond: float | None) -> dict[str, Any]:
+    """A system of equations and the cutoff of singular values: NumPy's None stands for one that
+    depends on the precision and the longer side."""
+    cutoff = STEPS[a.dtype.itemsize] * max(a.shape) if rcond is None else rcond
+    return {"x": a, "right_hand_side": b, "cutoff": cutoff}
+
+
+def least_squares_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A system of equations, with NumPy's default cutoff."""
+    return {"a": roles["x"], "b": roles["right_hand_side"], "rcond": None}
+
+
+def svd_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A matrix, and whether to compute all singular vectors: for square ones alone, as a matrix of
+    many rows has as many vectors of that length."""
+    *_, rows, columns = roles["x"].shape
+    return {"a": roles["x"], "full_matrices": rows == columns}
+
+
+FACTORISATIONS: Table = {
+    "linalg.cholesky": use("cholesky", ONE),
+    "linalg.cond": use("condition_number", f"{ONE} norm=p"),
+    "linalg.det": use("determinant", ONE),
+    "linalg.eig": use("eigenvectors", ONE),
+    "linalg.eigh": use("eigenvectors_of_symmetric", ONE),
+    "linalg.eigvals": use("eigenvalues", ONE),
+    "linalg.eigvalsh": use("eigenvalues_of_symmetric", ONE),
+    "linalg.inv": use("inverse", ONE),
+    "linalg.lstsq": use("least_squares", least_squares_roles, to_arguments=least_squares_arguments),
+    "linalg.matrix_rank": use("matrix_rank", ONE),
+    "linalg.pinv": use("pseudo_inverse", ONE),
+    "linalg.qr": use("qr", ONE),
+    "linalg.slogdet": use("sign_and_log_determinant", ONE),
+    "linalg.solve": use("solve", "x=a right_hand_side=b"),
+    "linalg.svd": use("svd", f"{ONE} -full_matrices", to_arguments=svd_arguments),
+    "linalg.tensorinv": use("tensor_inverse", "x=a split=ind"),
+    "linalg.tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
+}
+
+TRANSFORMS: Table = {
+    **{
+        f"fft.{start}fft{end}": along(
+            f"{kind}fourier_transform", "a", "axes" if end else "axis", usual
+        )
+        for start, kind in {"": "", "i": "inverse_", "r": "real_", "ir": "inverse_real_"}.items()
+        for end, usual in AXES.items()
+    },
+    "fft.fftfreq": use("fourier_frequencies", "count=n spacing=d"),
+    "fft.hfft": along("hermitian_fourier_transform", "a", "axis", (-1,)),
+    "fft.ihfft": along("inverse_hermitian_fourier_transform", "a", "axis", (-1,)),
+    "fft.rfftfreq": use("real_fourier_frequencies", "count=n spacing=d"),
+}
+
+OPERATIONS: Table = merge(PRODUCTS, FACTORISATIONS, TRANSFORMS)
+
 
 FAMILIES = Families()
+
+DIFFERENCES = dict.fromkeys(
+    (
+        *("fourier_transform", "hermitian_fourier_transform", "inverse_fourier_transform"),
+        *("inverse_hermitian_fourier_transform", "inverse_real_fourier_transform"),
+        *("real_fourier_transform", "correlation_coefficients", "covariance", "vandermonde"),
+    ),
+    IN_DOUBLE,
+)
 
 NUCLEAR = "sum of singular values (nuclear), as the penalty of matrix completion"
 
@@ -26,72 +131,56 @@ NORMS: dict[str, Variants] = {
             ("fro", "in the Frobenius norm, a cheaper bound of the other: by the inverse"),
         )
     ],
-    "linalg.norm": lambda size: [
-        {"x": fixed(*square(size)), WHY: "of all elements, as to clip a gradient: a dot product"},
-        {
-            "x": fixed(*square(size)),
-            "ord": 1,
-            "axis": 0,
-            WHY: "sum of absolute values of each column, as to prune a layer's units",
-        },
-        {
-            "x": fixed(*tall(size)),
-            "ord": 2,
-            "axis": 1,
-            WHY: "length of each row, as to normalise embeddings",
-        },
-        {"x": fixed(*matrix_to_diagonalise(size)), "ord": "nuc", WHY: NUCLEAR},
-    ],
-    "linalg.matrix_norm": lambda size: [
-        {
-            "x": fixed(*square(size)),
-            "ord": "fro",
-            WHY: "of all elements (Frobenius), as a penalty on a layer's weights",
-        },
-        {"x": fixed(*matrix_to_diagonalise(size)), "ord": "nuc", WHY: NUCLEAR},
-    ],
-    "linalg.vector_norm": lambda size: [
-        {"x": fixed(*square(size)), WHY: "length of a matrix as one vector, as to clip a gradient"},
-        {
-            "x": fixed(*tall(size)),
-            "axis": 1,
-            "ord": 1,
-            WHY: "sum of absolute values of each row, as to turn counts into shares",
-        },
-    ],
-    "linalg.svdvals": lambda size: [
-        {
-            "x": fixed(*matrix_to_diagonalise(size)),
-            WHY: "a square matrix, as a layer's weights whose spectral norm is limited",
-        },
-        {
-            "x": fixed(*tall(size)),
-            WHY: "many rows and few columns, as data by its principal components",
-        },
-    ],
+    "linalg.norm": lambda size: {
+        "of all elements, as to clip a gradient: a dot product": call(x=fixed(*square(size))),
+        "sum of absolute values of each column, as to prune a layer's units": call(
+            x=fixed(*square(size)), ord=1, axis=0
+        ),
+        "length of each row, as to normalise embeddings": call(x=fixed(*tall(size)), ord=2, axis=1),
+        NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc"),
+    },
+    "linalg.matrix_norm": lambda size: {
+        "of all elements (Frobenius), as a penalty on a layer's weights": call(
+            x=fixed(*square(size)), ord="fro"
+        ),
+        NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc"),
+    },
+    "linalg.vector_norm": lambda size: {
+        "length of a matrix as one vector, as to clip a gradient": call(x=fixed(*square(size))),
+        "sum of absolute values of each row, as to turn counts into shares": call(
+            x=fixed(*tall(size)), axis=1, ord=1
+        ),
+    },
+    "linalg.svdvals": lambda size: {
+        "a square matrix, as a layer's weights whose spectral norm is limited": call(
+            x=fixed(*matrix_to_diagonalise(size))
+        ),
+        "many rows and few columns, as data by its principal components": call(
+            x=fixed(*tall(size))
+        ),
+    },
 }
+add_rows(FAMILIES.add, NORMS)
 
 
-@FAMILIES.add(*NORMS)
-def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices, for norms of the whole, of rows and columns, and of singular values."""
-    return own(NORMS, operator, size)
-
-
-PATHS = (
-    "a product of two matrices, which goes to BLAS: time of Python alone",
-    "the second matrix transposed, as keys by queries: BLAS too",
-    "row by row, as scores of pairs of embeddings: one index stays in both",
-)
-"""Why each of `EINSUMS` is an input. Each is one product, with no order to choose."""
+@FAMILIES.also("einsum")
+def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Three operands, two at a time by BLAS."""
+    why = "a tensor by two factors, in the cheapest order and by BLAS: without, one loop for all"
+    made: Arguments = {"subscripts": RANK_ONE, "operands": factors(size)}
+    yield {**made, "optimize": True, WHY: why}
 
 
 @FAMILIES.add("einsum_path")
 def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The inputs of `einsum`, for the order of its products."""
-    matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 2)
-    for subscripts, why in zip(EINSUMS, PATHS, strict=True):
-        yield {"subscripts": subscripts, "operands": matrices, WHY: why}
+    """Products with an order to choose, and one without."""
+    matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 4)
+    for subscripts, operands, why in (
+        ("ij,jk->ik", matrices[:2], "two matrices, no order to choose: time of Python alone"),
+        (RANK_ONE, factors(size), "a tensor and two factors: three orders"),
+        ("ij,jk,kl,lm->im", matrices, "four matrices, as an explanation through layers"),
+    ):
+        yield {"subscripts": subscripts, "operands": operands, WHY: why}
 
 
 def of_matrices(one: str, stack: str) -> Variants:
@@ -129,7 +218,7 @@ STACKED: dict[str, Variants] = {
     ),
     "linalg.diagonal": of_matrices(
         "a matrix's diagonal, as the variances of a covariance: a view",
-        "the diagonals of a stack, as of a batch of covariances: a view",
+        "the diagonals of a batch of covariances: a view",
     ),
     **dict.fromkeys(
         ("linalg.matrix_transpose", "matrix_transpose"),
@@ -146,56 +235,12 @@ STACKED: dict[str, Variants] = {
 """NumPy 2's functions of matrices and vectors in the last axes."""
 
 
-@FAMILIES.add(*STACKED)
-def stacks(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One matrix or vector, and a stack of them."""
-    return own(STACKED, operator, size)
-
-
-def is_inverse(name: str) -> bool:
-    """Whether a transform's input is a spectrum: complex numbers."""
-    return name.startswith(("fft.i", "fft.hfft")) and name != "fft.ihfft"
-
-
-def decimal_below(length: int) -> int:
-    """The largest multiple of a power of ten below a length: 1000 below 1024, 60 below 64."""
-    unit = int("1" + "0" * (len(str(length - 1)) - 1))
-    return (length - 1) // unit * unit
-
-
-@FAMILIES.category("fft")
-def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays to transform along one axis, two or three, by the function's name; for inverse
-    transforms spectra."""
-    name, array = operator.name, operator.tensors[0].name
-    rows, columns = square(size)
-    shapes: tuple[tuple[Shape, str], ...] = (
-        (square(size), "frames of sound, a power of two long: radix 4 and 2"),
-        (vector(size), "one long signal, which does not fit in the nearest cache"),
-        ((rows, decimal_below(columns)), "a multiple of many tens, as sampled sound: radix 5 too"),
-        ((rows, prime_below(columns)), "a prime length, as a cut recording: Bluestein's algorithm"),
-    )
-    if name.endswith("2"):
-        pictures = "a stack of small pictures, as the slices of a scan"
-        shapes = ((square(size), "one large picture, as to blur it"), (cube(size), pictures))
-    elif name.endswith("n"):
-        shapes = ((cube(size), "a volume, as a crystal's density"),)
-    for shape, why in shapes:
-        if is_inverse(name):
-            yield {array: fixed(*shape, dtype=COMPLEX), WHY: f"the spectrum of {why}"}
-        else:
-            yield {array: fixed(*shape), WHY: why}
-
-
-@FAMILIES.add("fft.fftfreq", "fft.rfftfreq")
-def frequencies(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The length and the sampling interval of a long signal."""
-    yield {"n": vector(size)[0], "d": 1e-3, WHY: "one long signal's, as the axis of a plot"}
+add_rows(FAMILIES.add, STACKED)
 
 
 @FAMILIES.add("fft.fftshift", "fft.ifftshift")
 def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Spectra, shifted along all axes and along one."""
-    picture, signals = "along both axes, as a picture's", "along each row, as of many signals"
-    yield {"x": fixed(*square(size)), WHY: f"{picture} spectrum: four blocks copied"}
+    image, signals = "along both axes, as an image's", "along each row, for many signals"
+    yield {"x": fixed(*square(size)), WHY: f"{image} spectrum: four blocks copied"}
     yield {"x": fixed(*square(size)), "axes": (1,), WHY: f"{signals}: halves of rows copied"}

@@ -8,9 +8,6 @@ from opperf.rules.shapes import LIST_LENGTH, Shape, shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import NORMAL, REQUESTED, fixed, tensors
 
-COMPLEX = "complex64"
-"""Dtype of an array whose imaginary part is not zero: of spectra, and for functions about it."""
-
 
 def alike(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> tuple[TensorSpec, ...]:
     """A list of arrays of one shape."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Argument, Operator
+from opperf.operations.uses import Array, Choice, Table, merge, use, uses
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import reduction_fill
+from opperf.rules.domains import IGNORES_NAN, reduction_fill
 from opperf.rules.families.reductions import (
+    WHYS_OF_QUANTILES,
     along_axis,
     along_one,
     reduced_axes,
@@ -18,8 +21,104 @@ from opperf.rules.families.reductions import (
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, between, fixed, literal
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import Arguments, between, call, fixed, literal
+from opperf.rules.variants import Variants, add_rows
+
+
+def percentile_roles(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
+    """An array, the axis, and shares from percentages."""
+    return {"x": a, "share": q / 100, "axis": axis}
+
+
+def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
+    """An array and the axis; None without an axis, as these functions do not flatten arrays."""
+    return roles if "axis" in roles else None
+
+
+NORM = use("norm", "x order=ord axis")
+
+REDUCED: Table = merge(
+    uses(
+        (
+            *("all", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum"),
+            *("max", "mean", "median", "min", "nanprod", "nansum", "prod", "ptp", "std", "sum"),
+            "var",
+        ),
+        "x=a axis weights",
+    ),
+    {
+        "linalg.norm": Choice(
+            "ord",
+            {
+                None: use("norm", "x", order=2),
+                "nuc": use("nuclear_norm", "x -ord"),
+                1: NORM,
+                2: NORM,
+            },
+        ),
+        "linalg.vector_norm": Choice("ord", {None: use("norm", "x", order=2), 1: NORM}),
+        "cumulative_prod": use("cumprod", "x axis", to_arguments=cumulative_arguments),
+        "cumulative_sum": use("cumsum", "x axis", to_arguments=cumulative_arguments),
+        "linalg.matrix_norm": Choice(
+            "ord", {"fro": use("norm", "x -ord", order=2), "nuc": use("nuclear_norm", "x -ord")}
+        ),
+        "percentile": use("quantile", percentile_roles),
+        "quantile": use("quantile", "x=a share=q axis"),
+        "trace": use("trace", "x=a"),
+    },
+)
+
+FOUND = "x=ar inverse=return_inverse counts=return_counts"
+"""The array, and what `unique` returns on request."""
+
+SEARCHED: Table = {
+    "argsort": use("argsort", "x=a axis -kind"),
+    "bincount": use("bincount", "x least=minlength"),
+    "digitize": use("searchsorted", "values=x ordered=bins", side="right"),
+    "in1d": use("isin", "x=ar1 y=ar2"),
+    "intersect1d": use("set_intersection", "x=ar1 y=ar2"),
+    "isin": use("isin", "x=element y=test_elements"),
+    "searchsorted": use("searchsorted", "ordered=a values=v side"),
+    "setdiff1d": use("set_difference", "x=ar1 y=ar2"),
+    "setxor1d": use("set_exclusive_or", "x=ar1 y=ar2"),
+    "sort": use("sort", "x=a axis -kind"),
+    "union1d": use("set_union", "x=ar1 y=ar2"),
+    "unique": Choice(
+        "axis",
+        {
+            None: use("unique", f"{FOUND} index=return_index"),
+            0: use(
+                "unique_slices",
+                f"{FOUND} axis -return_index",
+                lambda made, arguments: made if len(made) > 1 else made[0],
+            ),
+        },
+    ),
+}
+
+CREATED: Table = {
+    "arange": use("arange", "start stop step -dtype"),
+    "bartlett": use("bartlett_window", "length=M"),
+    "blackman": use("blackman_window", "length=M"),
+    "diff": use("difference", "x=a order=n axis"),
+    "ediff1d": use("difference", "x=ary"),
+    "eye": use("eye", "rows=N columns=M offset=k -dtype"),
+    "full_like": use("full_like", "x=a value=fill_value"),
+    "hamming": use("hamming_window", "length=M"),
+    "hanning": use("hann_window", "length=M"),
+    "identity": use("eye", "rows=n -dtype"),
+    "indices": use("indices", "shape=dimensions -dtype"),
+    "interp": use("interpolate", "x known=xp values=fp"),
+    "kaiser": use("kaiser_window", "length=M beta"),
+    "linspace": use("linspace", "start stop num -dtype"),
+    "logspace": use("logspace", "start stop num -dtype"),
+    "tri": use("tri", "rows=N -dtype"),
+    "tril_indices": use("tril_indices", "rows=n"),
+    "vander": use("vandermonde", "x columns=N"),
+}
+
+OPERATIONS: Table = merge(REDUCED, SEARCHED, CREATED)
+
 
 FAMILIES = Families()
 
@@ -40,21 +139,35 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 QUARTILES = (
     "the quartiles of each column, as features are scaled robustly: a row's length apart",
     "the quartiles of each row, as box plots of groups show: adjacent in memory",
-    "the quartiles of the whole matrix, as of a layer's weights",
+    "the quartiles of the whole matrix: a layer's weights",
     "the quartiles of long columns, as a table is described",
     "the quartiles of each of BERT-base's tokens, as to look for outliers",
     "the quartiles of each feature over a sentence's tokens, the middle axis",
     "the quartiles of each channel of feature maps, as to quantise it",
 )
-
-"""Why quartiles are computed, in the order of `reduced_shapes`."""
+QUARTILES_OF_SOME = (
+    *WHYS_OF_QUANTILES["nanquantile"][:3],
+    "the quartiles of long columns, as a survey with missing answers is described",
+    "the last of three axes, as readings of each station and day, some of them missing",
+    "the middle of three axes, as readings over days at each station and hour, some missing",
+    "the quartiles of each channel of a stack of images without their clouds",
+)
+"""Why quartiles are computed, in the order of `reduced_shapes`, of whole data and of data with
+missing values."""
 
 OF_ONE_AXIS = frozenset({"nanargmax", "nanargmin", "nancumprod", "nancumsum"})
 """Functions that do not take several axes."""
 
 
 @FAMILIES.category("reduction")
-@FAMILIES.add("nanargmax", "nanargmin", "nancumprod", "nancumsum", *QUANTILES)
+@FAMILIES.add(
+    "nanargmax",
+    "nanargmin",
+    "nancumprod",
+    "nancumsum",
+    *QUANTILES,
+    replaces="of the shapes of NumPy's other reductions, as all its quantiles",
+)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As the shared reductions, for functions that are no canonical operation."""
     also = QUANTILES.get(operator.name, {})
@@ -64,7 +177,9 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
         if operator.name in OF_ONE_AXIS
         else reduced_shapes(size)
     )
-    whys = QUARTILES if operator.name in QUANTILES else [one.why for one in reduced]
+    whys: Iterable[str] = (shape.why for shape in reduced)
+    if operator.name in QUANTILES:
+        whys = QUARTILES_OF_SOME if operator.name in IGNORES_NAN else QUARTILES
     for (shape, axis, _), why in zip(reduced, whys, strict=True):
         fill = reduction_fill(operator.name, shape, reduced_axes(axis))
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis), WHY: why}
@@ -80,19 +195,13 @@ VARIANTS: dict[str, Variants] = {
         ],
     ),
     "gradient": lambda size: [
-        {"f": fixed(*square(size)), WHY: "along both axes, as the edges of a picture"},
+        {"f": fixed(*square(size)), WHY: "along both axes, as the edges of an image"},
         {"f": fixed(*line(size)), WHY: "of one series, as speeds from positions"},
     ],
-    "unwrap": lambda size: [
-        {
-            "p": fixed(*square(size), fill=PHASES),
-            WHY: "phases all over the circle, which wrap, as a phase vocoder's",
-        }
-    ],
+    "unwrap": lambda size: {
+        "phases all over the circle, which wrap, as a phase vocoder's": call(
+            p=fixed(*square(size), fill=PHASES)
+        )
+    },
 }
-
-
-@FAMILIES.add(*VARIANTS)
-def along(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays for sums and differences along an axis."""
-    return own(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)

@@ -3,20 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from opperf.model import Argument, Operator
+from opperf.model import Argument, Fill, Operator
+from opperf.operations.uses import Table, Use, merge, use
+from opperf.operations.work.sizes import COMPUTED
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, POSITIVE_DEFINITE, SIMPLEX, Arguments, below, fixed
+from opperf.rules.values import (
+    POSITIVE,
+    POSITIVE_DEFINITE,
+    PROBABILITY,
+    SIMPLEX,
+    Arguments,
+    below,
+    between,
+    call,
+    fixed,
+)
 from opperf.rules.variants import Variants
+
+
+def drawing(operation: str, roles: str = "", **constants: Any) -> Use:
+    """The use of a distribution. The size does not affect it."""
+    return use(f"random_{operation}", f"{roles} -size -dtype", **constants)
+
+
+DRAWN = {
+    "beta": drawing("beta", "a b"),
+    "binomial": drawing("binomial", "n p"),
+    "chisquare": drawing("chi_square", "df"),
+    "exponential": drawing("exponential", "scale"),
+    "f": drawing("f", "df1=dfnum df2=dfden"),
+    "gamma": drawing("gamma", "shape scale"),
+    "geometric": drawing("geometric", "p"),
+    "gumbel": drawing("gumbel", "loc scale"),
+    "hypergeometric": drawing("hypergeometric", "good=ngood bad=nbad draws=nsample"),
+    "laplace": drawing("laplace", "loc scale"),
+    "logistic": drawing("logistic", "loc scale"),
+    "lognormal": drawing("log_normal", "mean sigma"),
+    "logseries": drawing("log_series", "p"),
+    "multinomial": use("random_multinomial", "n probabilities=pvals size"),
+    "negative_binomial": drawing("negative_binomial", "failures=n p"),
+    "noncentral_chisquare": drawing("noncentral_chi_square", "df noncentrality=nonc"),
+    "normal": drawing("normal", "loc scale"),
+    "pareto": drawing("pareto", "a"),
+    "poisson": drawing("poisson", "rate=lam"),
+    "power": drawing("power", "a"),
+    "rayleigh": drawing("rayleigh", "scale"),
+    "standard_cauchy": drawing("cauchy"),
+    "standard_exponential": drawing("exponential", scale=1.0),
+    "standard_gamma": drawing("gamma", "shape", scale=1.0),
+    "standard_normal": drawing("normal", loc=0.0, scale=1.0),
+    "standard_t": drawing("student_t", "df"),
+    "triangular": drawing("triangular", "low=left mode high=right"),
+    "uniform": drawing("uniform", "low high"),
+    "wald": drawing("wald", "mean scale"),
+    "weibull": drawing("weibull", "a"),
+}
+
+UNIT = drawing("uniform", low=0.0, high=1.0)
+
+OPERATIONS: Table = merge(
+    {f"random.{name}": one for name, one in DRAWN.items()},
+    {f"random.Generator.{name}": one for name, one in DRAWN.items()},
+    {
+        "random.Generator.integers": drawing("uniform_integer", "low high"),
+        "random.Generator.permutation": use("shuffle", "data=x"),
+        "random.Generator.random": UNIT,
+        "random.permutation": use("shuffle", "data=x"),
+        "random.rand": UNIT,
+        "random.randint": drawing("uniform_integer", "low high"),
+        "random.randn": drawing("normal", loc=0.0, scale=1.0),
+        "random.random_sample": UNIT,
+    },
+)
+
 
 FAMILIES = Families()
 
 HOLDERS = ("random.", "random.Generator.")
 """Prefixes of functions that draw: the legacy ones of `np.random`, and the methods of `Generator`,
 whose algorithms differ."""
+
+WORK = dict.fromkeys(
+    (
+        *(holder + name for holder in HOLDERS for name in ("noncentral_f", "vonmises", "zipf")),
+        "random.random_integers",
+    ),
+    COMPUTED,
+)
+"""Of distributions without a canonical operation."""
 
 DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
     "beta": {
@@ -52,7 +131,7 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
         "nsample": 10,
         WHY: "good ones among 10 drawn of 50, as a lot is inspected",
     },
-    "integers": {"low": 0, "high": 1000, WHY: "whole numbers below 1000, as labels of ImageNet"},
+    "integers": {"low": 0, "high": 1000, WHY: "integers below 1000, as labels of ImageNet"},
     "laplace": {
         "loc": 0.0,
         "scale": 1.0,
@@ -64,7 +143,7 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
         WHY: "by inversion: a logarithm each, as the utilities of a logit model",
     },
     "lognormal": {"mean": 0.0, "sigma": 1.0, WHY: "the exponential of a normal draw, as incomes"},
-    "logseries": {"p": 0.6, WHY: "individuals of a species, as in Fisher's log series"},
+    "logseries": {"p": 0.6, WHY: "individuals of a species, for Fisher's log series"},
     "negative_binomial": {
         "n": 5,
         "p": 0.4,
@@ -92,12 +171,12 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
         WHY: "a mean below 10: products of uniform numbers, as photons in a pixel",
     },
     "power": {"a": 3.0, WHY: "a power of a uniform number, as the best of three scores"},
-    "randint": {"low": 0, "high": 1000, WHY: "whole numbers below 1000, as labels of ImageNet"},
+    "randint": {"low": 0, "high": 1000, WHY: "integers below 1000, as labels of ImageNet"},
     "random": {WHY: "uniform numbers below 1, as they decide what dropout clears"},
     "random_integers": {
         "low": 1,
         "high": 1000,
-        WHY: "whole numbers from 1 to 1000: the deprecated form of `randint`",
+        WHY: "integers from 1 to 1000: the deprecated form of `randint`",
     },
     "random_sample": {WHY: "uniform numbers below 1, as points of a Monte Carlo integral"},
     "rayleigh": {
@@ -134,6 +213,59 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
 """Parameters of distributions, for which the whole algorithm runs and the moments are finite, each
 with why."""
 
+OTHERWISE: dict[str, tuple[dict[str, Argument], ...]] = {
+    "beta": ({"a": 0.5, "b": 0.5, WHY: "shapes below 1: Jöhnk's rejection, as Jeffreys' prior"},),
+    "binomial": ({"n": 1000, "p": 0.3, WHY: "many trials: by rejection (BTPE), as polls"},),
+    "chisquare": ({"df": 1.0, WHY: "one degree: a gamma draw of shape below 1"},),
+    "gamma": ({"shape": 0.5, "scale": 1.0, WHY: "shape below 1: another rejection, as gaps"},),
+    "geometric": ({"p": 0.5, WHY: "chance above a third: by search, as throws of a coin"},),
+    "hypergeometric": (
+        {
+            "ngood": 3000,
+            "nbad": 2000,
+            "nsample": 1000,
+            WHY: "many drawn: by rejection (HRUA), as marked fish among those that are caught",
+        },
+    ),
+    "integers": ({"low": 0, "high": 256, "dtype": "uint8", WHY: "bytes, four of each word drawn"},),
+    "logseries": (
+        {"p": 0.99, WHY: "close to one: far larger numbers, as a rich forest's species"},
+    ),
+    "poisson": (
+        {"lam": 100.0, WHY: "a mean above 10: by rejection (PTRS), as a detector's counts"},
+    ),
+    "standard_gamma": (
+        {"shape": 1.0, WHY: "shape 1: an exponential draw"},
+        {"shape": 0.5, WHY: "shape below 1: another rejection, as gaps"},
+    ),
+    "vonmises": ({"mu": 0.0, "kappa": 200.0, WHY: "close to one direction: fewer are rejected"},),
+    "zipf": ({"a": 1.5, WHY: "an exponent near 1: far larger numbers, as links of the web"},),
+}
+"""Parameters for which another algorithm, or another branch of one, draws."""
+
+IN_SINGLE: dict[str, dict[str, Argument]] = {
+    "random": {"dtype": "float32", WHY: "in float32, a word of 32 bits each, as dropout's mask"},
+    "standard_exponential": {"dtype": "float32", WHY: "in float32, by a table of its own"},
+    "standard_normal": {"dtype": "float32", WHY: "in float32, as a network's initial weights"},
+}
+"""Draws of `Generator` in single precision, with tables of their own."""
+
+OF_EACH: dict[str, tuple[str, ...]] = {
+    "binomial": ("p",),
+    "normal": ("loc", "scale"),
+    "poisson": ("lam",),
+    "uniform": ("low", "high"),
+}
+"""Parameters that each row of the draws has of its own."""
+
+RANGES: dict[str, Fill] = {
+    **dict.fromkeys(("loc", "low"), between(-1.0, 0.0)),
+    **dict.fromkeys(("scale", "high"), POSITIVE),
+    "lam": between(1.0, 50.0),
+    "p": PROBABILITY,
+}
+"""Fills of such parameters."""
+
 COLOURS = 8
 """Number of classes, and of variables."""
 DOUBLE = "float64"
@@ -149,7 +281,16 @@ def own_name(operator: Operator) -> str:
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in DISTRIBUTIONS))
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and the shape of a matrix of draws."""
-    yield {**DISTRIBUTIONS[own_name(operator)], "size": square(size)}
+    name, rows = own_name(operator), square(size)[0]
+    made = DISTRIBUTIONS[name]
+    yield {**made, "size": square(size)}
+    for other in OTHERWISE.get(name, ()):
+        yield {**other, "size": square(size)}
+    if name in IN_SINGLE and operator.parameter("dtype"):
+        yield {**IN_SINGLE[name], "size": square(size)}
+    if name in OF_EACH:
+        each = {p: fixed(rows, 1, fill=RANGES[p], dtype=DOUBLE) for p in OF_EACH[name]}
+        yield {**made, **each, "size": square(size), WHY: "parameters of each row, as groups"}
 
 
 def to_permute(vector: str, table: str) -> Variants:
@@ -160,49 +301,47 @@ def to_permute(vector: str, table: str) -> Variants:
     ]
 
 
+def chosen(size: Preset) -> Iterable[Arguments]:
+    """Numbers of a vector: with and without replacement, and by weights."""
+    of: Arguments = {"a": fixed(*line(size)), "size": line(size)}
+    again = "with replacement, as the bootstrap: random indices"
+    yield {**of, "replace": True, WHY: again}
+    once = "without replacement, all of them, as the order of an epoch"
+    yield {**of, "replace": False, WHY: once}
+    weighed = "by weights, as prioritised replay: a search in their sums for each"
+    yield {**of, "p": fixed(*line(size), fill=SIMPLEX, dtype=DOUBLE), WHY: weighed}
+
+
 SEVERAL: dict[str, Variants] = {
     "rand": lambda size: [
         {"size": square(size), WHY: "uniform numbers below 1, as points to test in a search"}
     ],
-    "randn": lambda size: [{"size": square(size), WHY: "normal numbers, as noise on a signal"}],
-    "choice": lambda size: [
-        {"a": fixed(*line(size)), "size": line(size), "replace": replace, WHY: why}
-        for replace, why in (
-            (True, "with replacement, as the bootstrap: random indices"),
-            (False, "without replacement, all of them, as the order of an epoch"),
+    "randn": lambda size: {"normal numbers, as noise on a signal": call(size=square(size))},
+    "choice": chosen,
+    "dirichlet": lambda size: {
+        "shares of eight topics in documents: latent Dirichlet allocation": call(
+            alpha=fixed(COLOURS, fill=POSITIVE, dtype=DOUBLE), size=line(size)
         )
-    ],
-    "dirichlet": lambda size: [
-        {
-            "alpha": fixed(COLOURS, fill=POSITIVE, dtype=DOUBLE),
-            "size": line(size),
-            WHY: "shares of eight topics, as of documents in latent Dirichlet allocation",
-        }
-    ],
-    "multinomial": lambda size: [
-        {
-            "n": 20,
-            "pvals": fixed(COLOURS, fill=SIMPLEX, dtype=DOUBLE),
-            "size": line(size),
-            WHY: "20 votes on eight parties, as polls: binomial draws, one after another",
-        }
-    ],
-    "multivariate_hypergeometric": lambda size: [
-        {
-            "colors": fixed(COLOURS, fill=below(40, start=10), dtype="int64"),
-            "nsample": 20,
-            "size": line(size),
-            WHY: "20 of an urn of eight colours, not put back, as a sample of species",
-        }
-    ],
-    "multivariate_normal": lambda size: [
-        {
-            "mean": fixed(COLOURS, dtype=DOUBLE),
-            "cov": fixed(COLOURS, COLOURS, fill=POSITIVE_DEFINITE, dtype=DOUBLE),
-            "size": line(size),
-            WHY: "eight correlated numbers, as shares' returns: an SVD, and a product",
-        }
-    ],
+    },
+    "multinomial": lambda size: {
+        "20 votes on eight parties, as polls: binomial draws, one after another": call(
+            n=20, pvals=fixed(COLOURS, fill=SIMPLEX, dtype=DOUBLE), size=line(size)
+        )
+    },
+    "multivariate_hypergeometric": lambda size: {
+        "20 of an urn of eight colours, not put back, as a sample of species": call(
+            colors=fixed(COLOURS, fill=below(40, start=10), dtype="int64"),
+            nsample=20,
+            size=line(size),
+        )
+    },
+    "multivariate_normal": lambda size: {
+        "eight correlated numbers, as shares' returns: an SVD, and a product": call(
+            mean=fixed(COLOURS, dtype=DOUBLE),
+            cov=fixed(COLOURS, COLOURS, fill=POSITIVE_DEFINITE, dtype=DOUBLE),
+            size=line(size),
+        )
+    },
     "permutation": to_permute(
         "a vector's copy, shuffled, as labels in a permutation test",
         "a table's rows, by random indices, as a data set before it is split",
@@ -219,6 +358,6 @@ SEVERAL: dict[str, Variants] = {
 
 
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in SEVERAL))
-def draw_several(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def draw_several(operator: Operator, size: Preset) -> Rows:
     """Parameters and number of draws of vectors, and arrays to permute."""
     return SEVERAL[own_name(operator)](size)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from opperf.model import Operator, TensorSpec
+from opperf.model import TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.families.linalg import KERNEL
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import OPEN_UNIT, POSITIVE, Arguments, between, fixed, literal
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import OPEN_UNIT, POSITIVE, between, call, fixed, literal
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -34,45 +31,33 @@ def samples(size: Preset) -> TensorSpec:
 
 
 COUNTED: dict[str, Variants] = {
-    "histogram": lambda size: [
-        {
-            "a": fixed(*vector(size)),
-            "bins": BINS,
-            WHY: "bins of one width, as of a layer's activations: each by arithmetic, no search",
-        }
-    ],
+    "histogram": lambda size: {
+        "bins of one width, for a layer's activations: each by arithmetic, no search": call(
+            a=fixed(*vector(size)), bins=BINS
+        )
+    },
     "histogram_bin_edges": lambda size: [
         {"a": fixed(*vector(size)), "bins": rule, WHY: why}
         for rule, why in (
-            (BINS, "a number of bins, as a plot has: only the least and the most are found"),
+            (BINS, "a number of bins, as a plot has: only minimum and maximum are found"),
             ("auto", "as many bins as the data suggest, as to explore them: the quartiles too"),
         )
     ],
-    "histogram2d": lambda size: [
-        {
-            "x": fixed(*line(size)),
-            "y": fixed(*line(size)),
-            "bins": BINS,
-            WHY: "pairs of numbers, as the density of a crowded scatter plot",
-        }
-    ],
+    "histogram2d": lambda size: {
+        "pairs of numbers, as the density of a crowded scatter plot": call(
+            x=fixed(*line(size)), y=fixed(*line(size)), bins=BINS
+        )
+    },
     "histogramdd": lambda size: [
         {"sample": fixed(*line(size), 3), "bins": 16, WHY: "three numbers each, as colours"}
     ],
-    "digitize": lambda size: [
-        {
-            "x": samples(size),
-            "bins": rising(),
-            WHY: "any rising edges, as ages to groups: a binary search each",
-        }
-    ],
+    "digitize": lambda size: {
+        "any rising edges, as ages to groups: a binary search each": call(
+            x=samples(size), bins=rising()
+        )
+    },
 }
-
-
-@FAMILIES.add(*COUNTED)
-def count(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Samples, and the bins in which to count them."""
-    return own(COUNTED, operator, size)
+add_rows(FAMILIES.add, COUNTED)
 
 
 ZEROS_OF = 16
@@ -82,66 +67,35 @@ DEGREE = 4
 DIVISOR = literal([4.0, 1.0, 0.5])
 """A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
 
-POLYNOMIALS: dict[str, Variants] = {
-    "poly": lambda size: [
-        {
-            "seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT),
-            WHY: "few zeros, as a filter's poles: a short convolution for each",
-        }
-    ],
-    "roots": lambda size: [
-        {
-            "p": fixed(ZEROS_OF, fill=POSITIVE),
-            WHY: "few coefficients, as a filter's: the eigenvalues of the companion matrix",
-        }
-    ],
-    "polyfit": lambda size: [
-        {
-            "x": fixed(*line(size), fill=OPEN_UNIT),
-            "y": fixed(*line(size)),
-            "deg": DEGREE,
-            WHY: "a low degree to many points, as a calibration curve: least squares",
-        }
-    ],
-    **dict.fromkeys(
-        ("polyadd", "polysub"),
-        lambda size: [
-            {
-                "a1": fixed(*line(size)),
-                "a2": fixed(*line(size)),
-                WHY: "two long ones of one length, as responses of filters in parallel",
-            }
-        ],
-    ),
-    "polymul": lambda size: [
-        {
-            "a1": fixed(*line(size)),
-            "a2": fixed(KERNEL),
-            WHY: "a long one by a short one, as filters in series: a convolution",
-        }
-    ],
-    "polydiv": lambda size: [
-        {
-            "u": fixed(*square(size)[:1]),
-            "v": fixed(3, fill=DIVISOR, dtype="float64"),
-            WHY: "by a quadratic, as two roots are divided out: a Python loop over coefficients",
-        }
-    ],
-    **dict.fromkeys(
-        ("polyder", "polyint"),
-        lambda size: [
-            {
-                "p": fixed(*line(size)),
-                "m": 1,
-                WHY: "a long one, as a truncated power series: a factor for each coefficient",
-            }
-        ],
-    ),
+POLYNOMIALS: dict[str, Row] = {
+    "poly": lambda size: {
+        "seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT),
+        WHY: "few zeros, as a filter's poles: a short convolution for each",
+    },
+    "roots": lambda size: {
+        "p": fixed(ZEROS_OF, fill=POSITIVE),
+        WHY: "few coefficients, as a filter's: the eigenvalues of the companion matrix",
+    },
+    "polyfit": lambda size: {
+        "x": fixed(*line(size), fill=OPEN_UNIT),
+        "y": fixed(*line(size)),
+        "deg": DEGREE,
+        WHY: "a low degree to many points, as a calibration curve: least squares",
+    },
+    "polyadd polysub": lambda size: {
+        "a1": fixed(*line(size)),
+        "a2": fixed(*line(size)),
+        WHY: "two long ones of one length, as responses of filters in parallel",
+    },
+    "polydiv": lambda size: {
+        "u": fixed(*square(size)[:1]),
+        "v": fixed(3, fill=DIVISOR, dtype="float64"),
+        WHY: "by a quadratic, as two roots are divided out: a Python loop over coefficients",
+    },
+    "polyder polyint": lambda size: {
+        "p": fixed(*line(size)),
+        "m": 1,
+        WHY: "a long one, as a truncated power series: a factor for each coefficient",
+    },
 }
-
-
-@FAMILIES.add(*POLYNOMIALS)
-def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Polynomials or their zeros, as many as each function computes in reasonable time and
-    precision."""
-    return own(POLYNOMIALS, operator, size)
+add_rows(FAMILIES.add, POLYNOMIALS)

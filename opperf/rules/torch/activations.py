@@ -3,62 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from opperf.model import Operator, TensorSpec
+from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Written, merge, use, uses
 from opperf.rules.bert import FEED_FORWARD, few_sentences, scores
 from opperf.rules.configurations import WHY
-from opperf.rules.families.elementwise import of_one
-from opperf.rules.pictures import feature_maps, network_maps
+from opperf.rules.families.activations import ACTIVATIONS, Uses, maps
+from opperf.rules.families.elementwise import ACTIVATED, ROWS, of_one
+from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import DISPATCH, Shape, column, square
+from opperf.rules.shapes import FEW, Shape, in_cache, square, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, between, fixed, tensor
+from opperf.rules.values import PROBABILITY, Arguments, between, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
+
+X = "x=self"
+
+RENAMED = {
+    "hardsigmoid": "hard_sigmoid",
+    "hardswish": "hard_swish",
+    "hardtanh": "hard_tanh",
+    **{name: name for name in ("log_sigmoid", "mish", "relu", "relu6", "selu", "silu")},
+}
+"""Operations of activations without parameters, or with their usual ones."""
+
+SOFTMAX = "data=self axis=dim"
+
+
+def _prelu_roles(self: Array, weight: Array) -> dict[str, Any]:
+    extents = [1] * self.ndim
+    if len(weight) > 1:
+        extents[1] = -1
+    return {"x": self, "slope": weight.reshape(extents)}
+
+
+def softplus_roles(self: Array, beta: float = 1.0, threshold: float = 20.0) -> dict[str, Any]:
+    """A tensor times the softplus's steepness, by which the result is divided. Above the threshold
+    the two functions that PyTorch has differ by less than a billionth."""
+    return {"x": beta * self}
+
+
+OPERATIONS: Table = merge(
+    uses(RENAMED, X, other=RENAMED),
+    {
+        "celu": use("celu", "x=self slope=alpha"),
+        "elu": use(
+            "elu",
+            lambda self, alpha=1.0, scale=1.0, input_scale=1.0: {
+                "x": self * (input_scale + (1 - input_scale) * (self > 0)),
+                "slope": alpha,
+            },
+            lambda made, arguments: made * arguments.get("scale", 1.0),
+            "x=self slope=alpha",
+        ),
+        "gelu": Choice(
+            "approximate", {None: use("gelu", X), "tanh": use("gelu_tanh", f"{X} -approximate")}
+        ),
+        "glu": use("glu", "x=self axis=dim"),
+        "hardshrink": use("hard_shrink", "x=self threshold=lambd"),
+        "leaky_relu": use("leaky_relu", "x=self slope=negative_slope"),
+        "log_sigmoid_forward": use(
+            "log_sigmoid", X, lambda made, arguments: Written((made, ANYTHING)), X
+        ),
+        "log_softmax.int": use("log_softmax", SOFTMAX, temperature=1.0),
+        "prelu": use("leaky_relu", _prelu_roles),
+        "softmax.int": use("softmax", SOFTMAX, temperature=1.0),
+        "softplus": use(
+            "softplus", softplus_roles, lambda made, arguments: made / arguments.get("beta", 1.0), X
+        ),
+        "softshrink": use("soft_shrink", "x=self threshold=lambd"),
+        "special_log_softmax": use("log_softmax", SOFTMAX, temperature=1.0),
+        "special_softmax": use("softmax", SOFTMAX, temperature=1.0),
+        "threshold": use(
+            "where",
+            lambda self, threshold, value: {"condition": self > threshold, "x": self, "y": value},
+        ),
+    },
+)
+
 
 FAMILIES = Families()
 
 
-@FAMILIES.add("prelu")
-def prelu(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Learned slopes: one for all channels, and one for each."""
-    maps = feature_maps(size)
-    for why, shape, slopes in (
-        ("one learned slope for all feature maps, torch.nn.PReLU's default", maps, 1),
-        ("a slope for each channel, as the paper's network on ImageNet", maps, maps[1]),
-        ("a slope for each unit of a wide layer", square(size), square(size)[1]),
-    ):
-        yield {"self": tensor(*shape), "weight": tensor(slopes, fill=between(0.0, 0.5)), WHY: why}
-
-
-@FAMILIES.add("_prelu_kernel")
-def prelu_kernel(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps, and a slope for each channel that is broadcast."""
-    maps = feature_maps(size)
-    slopes = tensor(1, maps[1], 1, 1, fill=between(0.0, 0.5))
-    yield {"self": tensor(*maps), "weight": slopes}
-
-
 RANDOM_SLOPES = between(0.125, 1 / 3)
 """Slopes that a randomised ReLU draws by default."""
-
-
-@FAMILIES.add("rrelu")
-def rrelu(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A randomised ReLU that predicts, with one slope, and one that trains, with drawn ones."""
-    shape = feature_maps(size)
-    for why, trains in (
-        ("predicting, with the mean slope for all", False),
-        ("training, with a drawn slope for each element below zero", True),
-    ):
-        yield {"self": tensor(*shape), "training": trains, WHY: why}
-
-
-@FAMILIES.add("rrelu_with_noise_functional", "rrelu_with_noise")
-def rrelu_with_noise(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A randomised ReLU that trains, and keeps the slopes that it draws."""
-    shape = feature_maps(size)
-    yield {"self": tensor(*shape), "noise": fixed(*shape), "training": True}
 
 
 @FAMILIES.add("threshold")
@@ -66,12 +97,6 @@ def threshold(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A threshold that about half of the elements exceed, and a value for the others."""
     for shape, why in of_one(size):
         yield {"self": tensor(*shape), "threshold": 0.1, "value": 20.0, **why}
-
-
-@FAMILIES.also("softplus")
-def steep_softplus(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A steep softplus, most of whose elements are above the threshold and stay as they are."""
-    yield {"self": tensor(*square(size)), "beta": 50.0}
 
 
 Derivative = Callable[[TensorSpec], Arguments]
@@ -131,16 +156,38 @@ DERIVATIVES: dict[str, Derivative] = {
 """Arguments of derivatives beside the gradient of the result."""
 
 
-def derived(size: Preset) -> tuple[tuple[str, Shape], ...]:
-    """Shapes of the results of activations in training, each with what it is."""
-    return (
-        (
-            "inside the feed-forward blocks of BERT-base: as many gradients as activations",
-            few_sentences(size, FEED_FORWARD),
-        ),
-        ("feature maps of a ResNet's first stage, their gradients beside them", feature_maps(size)),
-        (DISPATCH, column(size)),
+FORWARD = {
+    "hardshrink_backward": "hard_shrink",
+    "softshrink_backward": "soft_shrink",
+    "threshold_backward": "relu",
+    **{f"{name}_backward": operation for name, operation in RENAMED.items()},
+}
+"""Operations whose derivatives they are, where the operator's name has another one."""
+
+OF_NETWORKS: dict[str, Uses] = {
+    **ACTIVATIONS,
+    **dict.fromkeys(
+        ("relu", "_prelu_kernel", "rrelu_with_noise"),
+        (("feature maps of a ResNet's first stage", feature_maps), ("a wide dense layer", square)),
+    ),
+    "mish": (
+        ("YOLOv4, first stage", maps(64, 304, samples=2)),
+        ("YOLOv4, last stage: many channels", maps(1024, 19)),
+    ),
+}
+"""Networks whose activations have these derivatives."""
+
+
+def derived(operator: Operator, size: Preset) -> Iterable[tuple[Shape, Roles]]:
+    """Yields the shapes of an activation that an operator is the derivative of, each with why."""
+    operation = FORWARD.get(operator.name, operator.name.removesuffix("_backward"))
+    uses = OF_NETWORKS.get(operation) or zip(
+        ACTIVATED.get(operation, ROWS), (square, in_cache), strict=True
     )
+    for why, shape in uses:
+        # What follows a colon is true of the forward call.
+        yield shape(size), {WHY: f"{why.partition(':')[0]}: the gradient"}
+    yield tiny(size), FEW
 
 
 @FAMILIES.add(*DERIVATIVES)
@@ -148,17 +195,17 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The gradient of an activation's result, and what the forward call saved."""
     arguments = entry_of(DERIVATIVES, operator)
     gradient = operator.parameters[0].name
-    for why, shape in derived(size):
+    for shape, notes in derived(operator, size):
         one = tensor(*shape)
-        yield {gradient: one, **arguments(one), WHY: why}
+        yield {gradient: one, **arguments(one), **notes}
 
 
-@FAMILIES.add("infinitely_differentiable_gelu_backward")
-def gelu_backward_in_steps(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A wide layer: GELU's derivative from elementary operators, each with a derivative, in place
-    of one kernel."""
+@FAMILIES.also("elu_backward")
+def elu_backward_of_result(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """ELU in place, which keeps its result alone: the gradient, without an exponential."""
     one = tensor(*square(size))
-    yield {"grad": one, "self": one}
+    made = DERIVATIVES["elu_backward"](msgspec.structs.replace(one, fill=between(-0.95, 3.0)))
+    yield {"grad_output": one, **made, "is_result": True}
 
 
 @FAMILIES.also("gelu_backward")
@@ -166,12 +213,6 @@ def gelu_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """GPT-2, a short text inside its feed-forward blocks: the derivative of GELU by a tangent."""
     one = tensor(1, size.extent(128), FEED_FORWARD)
     yield {"grad_output": one, "self": one, "approximate": "tanh"}
-
-
-@FAMILIES.also("gelu.default")
-def gelu_by_tanh(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """GPT-2 medium, inside its feed-forward blocks: GELU by a hyperbolic tangent."""
-    yield {"self": tensor(1, size.extent(1024), 4096), "approximate": "tanh"}
 
 
 WHOLE, HALF = "whole", "half"
@@ -198,11 +239,7 @@ def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps = network_maps(size, 32, 56, 56)
     for why, shape, axis in (
         ("Conformer, the gates of its convolution: halves of each step's vector", steps, -1),
-        (
-            "gated convolutions, halves of the channels: far apart in memory",
-            maps,
-            1,
-        ),
+        ("gated convolutions, halves of the channels: far apart in memory", maps, 1),
     ):
         whole = list(shape)
         whole[axis] *= 2
@@ -211,7 +248,63 @@ def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**made, "dim": axis, WHY: why}
 
 
-@FAMILIES.add("_safe_softmax")
-def safe_softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores of attention, of which a row may be masked whole."""
-    yield {"self": tensor(*scores(size)), "dim": -1, WHY: "BERT-base, scores of every head"}
+ROWS_BY_NAME: dict[str, Variants] = {
+    "prelu": lambda size: {
+        why: call(self=tensor(*shape), weight=tensor(slopes, fill=between(0.0, 0.5)))
+        for why, shape, slopes in (
+            (
+                "one learned slope for all feature maps, torch.nn.PReLU's default",
+                feature_maps(size),
+                1,
+            ),
+            (
+                "a slope for each channel, as the paper's network on ImageNet",
+                feature_maps(size),
+                feature_maps(size)[1],
+            ),
+            ("a slope for each unit of a wide layer", square(size), square(size)[1]),
+        )
+    },
+    "_prelu_kernel": lambda size: {
+        "Feature maps, and a slope for each channel that is broadcast": call(
+            self=tensor(*feature_maps(size)),
+            weight=tensor(1, feature_maps(size)[1], 1, 1, fill=between(0.0, 0.5)),
+        )
+    },
+    "rrelu": lambda size: {
+        why: call(self=tensor(*feature_maps(size)), training=trains)
+        for why, trains in (
+            ("predicting, with the mean slope for all", False),
+            ("training, with a drawn slope for each element below zero", True),
+        )
+    },
+    "rrelu_with_noise_functional rrelu_with_noise": lambda size: {
+        "A randomised ReLU that trains, and keeps the slopes that it draws": call(
+            self=tensor(*feature_maps(size)), noise=fixed(*feature_maps(size)), training=True
+        )
+    },
+    "infinitely_differentiable_gelu_backward": lambda size: {
+        "A wide layer: GELU's derivative from elementary operators, in place of one kernel": call(
+            grad=tensor(*square(size)), self=tensor(*square(size))
+        )
+    },
+    "_safe_softmax": lambda size: {
+        "BERT-base, scores of every head": call(self=tensor(*scores(size)), dim=-1)
+    },
+}
+add_rows(FAMILIES.add, ROWS_BY_NAME)
+
+
+FURTHER: dict[str, Variants] = {
+    "softplus": lambda size: {
+        "A steep softplus, of which most elements are above the threshold and stay": call(
+            self=tensor(*square(size)), beta=50.0
+        )
+    },
+    "gelu.default": lambda size: {
+        "GPT-2 medium, inside its feed-forward blocks: GELU by a hyperbolic tangent": call(
+            self=tensor(1, size.extent(1024), 4096), approximate="tanh"
+        )
+    },
+}
+add_rows(FAMILIES.also, FURTHER)

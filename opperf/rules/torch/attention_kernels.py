@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, Function, Mapping, Operator, TensorSpec
 from opperf.rules.bert import HEADS, WIDTH, few_sentences, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Family, listed
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.tables import Variants, configurations_of
 from opperf.rules.values import ZEROS, Arguments, between, fixed, literal, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -46,8 +46,8 @@ class Layer(NamedTuple):
 
     @property
     def outputs(self) -> Fill:
-        """What the forward pass returns: means of `length` vectors, by weights whose squares sum to
-        `e / length`, as those of normal scores do."""
+        """Fill of the forward pass's output: means of `length` vectors, by weights whose squares
+        sum to `e / length`, as those of normal scores do."""
         return Fill("normal", 0.0, min(1.0, math.sqrt(math.e / self.length)))
 
     @property
@@ -212,7 +212,7 @@ def flash_forward(size: Preset) -> Iterable[Arguments]:
         lambda layer: {**lengths(layer), **of_flash(layer), "return_debug_mask": False},
         Layer.tokens_first,
     )
-    yield from dense(size)
+    yield from listed(dense(size))
     yield from packed(size)
 
 
@@ -285,10 +285,43 @@ VARIANTS: dict[str, Variants] = {
         tokens_first=True,
     ),
 }
-"""Configurations by operator."""
+
+add_rows(FAMILIES.add, VARIANTS)
 
 
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return configurations_of(VARIANTS, operator, size)
+BODIES = "opperf.frameworks.torch.bodies"
+"""Module of opperf's own functions that PyTorch's take. Planning must not import it."""
+
+
+MASKS = {
+    "sliding": "a window of 256 tokens, as Mistral 7B has",
+    "documents": "texts of 128 tokens side by side, each causal",
+}
+SCORES = {"alibi": "by ALiBi's distances", "capped": "by capped scores, as Gemma 2 has"}
+SHARED_HEADS = 4
+"""Heads of keys to twelve of queries."""
+
+
+def flexible(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Attention by scores as they are, by those of a mask of blocks, and by changed ones."""
+    for layer in layers(size):
+        why = layer.why.removesuffix(", causal")
+        made: Arguments = dict.fromkeys(("query", "key", "value"), layer.heads_first())
+        yield {**made, WHY: why}
+        if layer.causal:
+            extents: dict[str, Argument] = {"Q_LEN": layer.length, "KV_LEN": layer.length}
+            for body, words in (("causal", "causal"), *MASKS.items()):
+                mask = Mapping({"mask_mod": Function(f"{BODIES}.{body}"), **extents})
+                yield {**made, "block_mask": mask, WHY: f"{why}, {words}"}
+            for body, words in SCORES.items():
+                changed = Function(f"{BODIES}.{body}")
+                yield {**made, "score_mod": changed, WHY: f"{why}, {words}"}
+            few = made | dict.fromkeys(
+                ("key", "value"), layer._replace(heads=SHARED_HEADS).heads_first()
+            )
+            mask = Mapping({"mask_mod": Function(f"{BODIES}.causal"), **extents})
+            words = "causal, three heads of queries to one of keys"
+            yield {**few, "block_mask": mask, "enable_gqa": True, WHY: f"as {why}, {words}"}
+
+
+FUNCTIONS: dict[str, Family | str] = {"nn.attention.flex_attention.flex_attention": flexible}

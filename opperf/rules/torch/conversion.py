@@ -6,60 +6,97 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from opperf.model import Device, MemoryFormat, Operator, TensorSpec
+from opperf.model import Argument, Device, Kind, MemoryFormat, Operator, TensorSpec
+from opperf.operations.uses import Table, merge, use, uses
 from opperf.rules.configurations import WHY
 from opperf.rules.families.special import COMPLEX
-from opperf.rules.pictures import feature_maps, photographs
-from opperf.rules.registering import Families
-from opperf.rules.shapes import MOSTLY_DISPATCH, column, square
+from opperf.rules.image_shapes import feature_maps, photographs
+from opperf.rules.registering import Families, Rows, entry_of
+from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, column, square, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, fixed, sparse, tensor
-from opperf.rules.views import every_other_column, transposed
+from opperf.rules.values import (
+    BOOLEAN,
+    REQUESTED,
+    Arguments,
+    below,
+    call,
+    every_other_column,
+    fixed,
+    sparse,
+    tensor,
+    transposed,
+)
+from opperf.rules.variants import Variants, add_rows
+
+COPIES = (
+    *("clone", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj"),
+    *("resolve_neg", "to_dense", "to_mkldnn"),
+)
+"""Operators whose results have the elements of their tensor, in whatever order or layout."""
+
+OPTIONS = "-memory_format -dtype -layout -device -pin_memory -non_blocking -copy -masked_grad"
+
+OPERATIONS: Table = merge(
+    uses(COPIES, f"x=self {OPTIONS}", other=dict.fromkeys(COPIES, "identity")),
+    {
+        "copy": use("broadcast_like", "x=src like=self -non_blocking"),
+        "to": use("identity", f"x=self -other {OPTIONS}"),
+        "type_as": use("identity", "x=self -other"),
+    },
+)
+
 
 FAMILIES = Families()
 
 LAST = MemoryFormat("channels_last")
 
 
-@FAMILIES.add("contiguous")
-def contiguous(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.add("contiguous", replaces="it copies what is not contiguous alone")
+def contiguous(operator: Operator, size: Preset) -> Rows:
     """Tensors that have to be copied, and one that has not."""
     side = square(size)
     maps = tensor(*feature_maps(size))
-    yield {"self": transposed(side, gradient=True), WHY: "a transposed matrix, before a view of it"}
-    yield {"self": every_other_column(side, gradient=True), WHY: "every other column of a matrix"}
-    yield {"self": maps, "memory_format": LAST, WHY: "feature maps, to channels last"}
-    yield {"self": tensor(*side), WHY: "a matrix that is contiguous already: no copy"}
+    return {
+        "a transposed matrix, before a view of it": call(self=transposed(tensor(*side))),
+        "every other column of a matrix": call(self=every_other_column(tensor(*side))),
+        "feature maps, to channels last": call(self=maps, memory_format=LAST),
+        "a matrix that is contiguous already: no copy": call(self=tensor(*side)),
+    }
 
 
 @FAMILIES.also("clone")
-def clone(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def clone(operator: Operator, size: Preset) -> Rows:
     """Copies to another order of elements."""
     maps = tensor(*feature_maps(size))
     last = msgspec.structs.replace(maps, memory_format="channels_last")
     contiguous = MemoryFormat("contiguous")
-    yield {
-        "self": transposed(square(size), gradient=True),
-        "memory_format": contiguous,
-        WHY: "a transposed matrix, to rows that are adjacent",
+    return {
+        "a transposed matrix, to rows that are adjacent": call(
+            self=transposed(tensor(*square(size))), memory_format=contiguous
+        ),
+        "feature maps, to channels last": call(self=maps, memory_format=LAST),
+        "feature maps, to channels first": call(self=last, memory_format=contiguous),
     }
-    yield {"self": maps, "memory_format": LAST, WHY: "feature maps, to channels last"}
-    yield {"self": last, "memory_format": contiguous, WHY: "feature maps, to channels first"}
 
 
 @FAMILIES.add("copy")
-def copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def copy(operator: Operator, size: Preset) -> Rows:
     """Copies to a tensor of another dtype, order or extent, and to one like it."""
     side = square(size)
     rows, columns = side
     own = tensor(*side)
-    for source, why in (
-        (own, "a matrix, to another of its kind"),
-        (fixed(*side, dtype="float64"), "double precision to the tensor's own, as data from NumPy"),
-        (transposed(side, gradient=True), "a transposed matrix, to rows that are adjacent"),
-        (tensor(1, columns), "a row, to each row of a matrix"),
-    ):
-        yield {"self": own, "src": source, WHY: why}
+    return {
+        why: call(self=own, src=source)
+        for source, why in (
+            (own, "a matrix, to another of its kind"),
+            (
+                fixed(*side, dtype="float64"),
+                "double precision to the tensor's own, as data from NumPy",
+            ),
+            (transposed(tensor(*side)), "a transposed matrix, to rows that are adjacent"),
+            (tensor(1, columns), "a row, to each row of a matrix"),
+        )
+    }
 
 
 OTHER_DTYPES = ("float16", "float32")
@@ -73,67 +110,67 @@ CONVERSIONS: dict[str, Callable[[TensorSpec, str | tuple[str, ...]], Arguments]]
 """Arguments of conversions of a tensor to a dtype."""
 
 
-@FAMILIES.add(*CONVERSIONS)
-def to_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.add(
+    *CONVERSIONS, replaces="what it does depends on the dtypes of its input and its result"
+)
+def to_dtype(operator: Operator, size: Preset) -> Rows:
     """Tensors that are converted, and one that is of that dtype already."""
     arguments = CONVERSIONS[operator.names[0]]
     own = tensor(*square(size))
-    pictures = fixed(*photographs(size), fill=below(256), dtype="uint8")
-    yield {
-        **arguments(own, OTHER_DTYPES),
-        WHY: "a layer's weights to half precision, as autocast converts them in each step",
-    }
-    yield {**arguments(pictures, "float32"), WHY: "pictures from bytes, before normalisation"}
-    yield {
-        **arguments(own, OTHER_DTYPES),
-        "copy": True,
-        "memory_format": MemoryFormat("preserve"),
-        "self": transposed(square(size), gradient=True),
-        WHY: "a transposed matrix, whose order of elements is kept",
-    }
-    yield {
-        **arguments(fixed(*square(size), dtype="float32"), "float32"),
-        WHY: f"a matrix of that dtype already, no copy: {MOSTLY_DISPATCH}",
+    images = fixed(*photographs(size), fill=below(256), dtype="uint8")
+    return {
+        "a layer's weights to half precision, as autocast converts them in each step": arguments(
+            own, OTHER_DTYPES
+        ),
+        "images from bytes, before normalisation": arguments(images, "float32"),
+        "a transposed matrix, whose order of elements is kept": call(
+            **arguments(transposed(own), OTHER_DTYPES),
+            copy=True,
+            memory_format=MemoryFormat("preserve"),
+        ),
+        f"a matrix of that dtype already, no copy: {MOSTLY_DISPATCH}": arguments(
+            fixed(*square(size), dtype="float32"), "float32"
+        ),
     }
 
 
-@FAMILIES.add("to.other", "type_as")
-def to_other(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.add(
+    "to.other", "type_as", replaces="what it does depends on the dtypes of its input and its result"
+)
+def to_other(operator: Operator, size: Preset) -> Rows:
     """Tensors to the dtype of another one."""
     side = square(size)
-    yield {
-        "self": fixed(*side, fill=BOOLEAN, dtype="bool"),
-        "other": fixed(*side),
-        WHY: "a boolean mask to the dtype of scores, which it is to be added to",
-    }
-    yield {
-        "self": fixed(*side, dtype="float64"),
-        "other": fixed(*side, dtype="float32"),
-        WHY: "double precision to single, as data from NumPy to that of a model's weights",
+    return {
+        "a boolean mask to the dtype of scores, which it is to be added to": call(
+            self=fixed(*side, fill=BOOLEAN, dtype="bool"), other=fixed(*side)
+        ),
+        "double precision to single, as data from NumPy to that of a model's weights": call(
+            self=fixed(*side, dtype="float64"), other=fixed(*side, dtype="float32")
+        ),
     }
 
 
-@FAMILIES.add("lift", "lift_fresh")
+@FAMILIES.add("lift", "lift_fresh", replaces="it returns the tensor as it is: one row")
 def lift(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor that is returned as it is, so that autograd has nothing to record: mostly
-    dispatch."""
-    yield {"self": fixed(*column(size))}
+    """A tensor that is returned as it is: mostly dispatch."""
+    yield {"self": tensor(*column(size))}
 
 
-@FAMILIES.add("chalf")
-def to_complex_half(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Complex numbers to half precision, as of a spectrum that is kept."""
-    yield {"self": tensor(*square(size), dtype=COMPLEX)}
+UNREAD = {
+    **dict.fromkeys(("positive", "resolve_conj", "resolve_neg"), REQUESTED),
+    **dict.fromkeys(("conj", "imag", "real"), COMPLEX),
+}
+"""Dtypes of the tensors that are returned as they are, or views of them, whatever their size."""
 
 
-@FAMILIES.add("pin_memory")
-def pin_memory(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A batch of pictures to memory that a GPU can copy from by itself."""
-    yield {"self": msgspec.structs.replace(fixed(*photographs(size)), device="cpu")}
+@FAMILIES.add(*UNREAD, replaces="it reads no element, so that all sizes are one measurement")
+def unread(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The call alone."""
+    yield {"self": tensor(*tiny(size), dtype=entry_of(UNREAD, operator)), **FEW}
 
 
 DENSITY = 0.1
-"""Share of a sparse matrix that is stored, as of pruned weights."""
+"""Share of a sparse matrix that is stored, for pruned weights."""
 
 LAYOUTS = {
     "coo": "pruned weights, a tenth of which is stored by index",
@@ -143,7 +180,7 @@ LAYOUTS = {
 """Layouts that are made dense, and why."""
 
 
-@FAMILIES.add("to_dense")
+@FAMILIES.add("to_dense", replaces="its tensors are sparse")
 def to_dense(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Sparse matrices, and one of oneDNN's."""
     for layout, why in LAYOUTS.items():
@@ -151,24 +188,72 @@ def to_dense(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"self": sparse(layout, *square(size), density=density), WHY: why}
 
 
-@FAMILIES.add("to_dense_backward")
-def to_dense_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The gradient of a dense matrix, of which a tenth is that of a sparse one."""
-    side = square(size)
-    yield {"grad": fixed(*side), "input": sparse("coo", *side, density=DENSITY, gradient=False)}
+PLAIN: dict[str, Argument] = {
+    "dim": 0,
+    "from_": "float32",
+    "memory_format": MemoryFormat("contiguous"),
+    "min": 2,
+    "other": 2.0,
+    "scalar": 2.0,
+    "scalar1": 2.0,
+    "scalar2": 3,
+    "size": 8,
+    "to": "float64",
+    "type1": "float16",
+    "type2": "float32",
+}
+"""Values of the arguments of queries that are no tensors."""
+
+BOUNDED = ("sym_constrain_range", "sym_constrain_range_for_size")
+"""Queries whose optional bound is what they check."""
+
+ONE_ELEMENT = ("is_nonzero", "item")
+"""Queries that read the value of a tensor of one element."""
 
 
-@FAMILIES.also("to_mkldnn")
-def maps_to_mkldnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps to oneDNN's layout, before its convolutions."""
-    yield {"self": tensor(*feature_maps(size))}
-
-
-@FAMILIES.add("to_mkldnn_backward")
-def to_mkldnn_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The gradient of feature maps in oneDNN's layout, to that of dense ones."""
-    maps = feature_maps(size)
+@FAMILIES.category("query")
+def query(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One call, of a small tensor if it takes any: mostly dispatch."""
+    shape = (1,) if operator.name in ONE_ELEMENT else column(size)
     yield {
-        "grad": sparse("mkldnn", *maps, density=1.0, gradient=False),
-        "input": fixed(*maps),
+        parameter.name: fixed(*shape) if parameter.kind is Kind.TENSOR else PLAIN[parameter.name]
+        for parameter in operator.parameters
+        if parameter.required or (operator.name in BOUNDED and parameter.name == "min")
     }
+
+
+ROWS: dict[str, Variants] = {
+    "chalf": lambda size: {
+        "Complex numbers to half precision, such as a spectrum that is kept": call(
+            self=tensor(*square(size), dtype=COMPLEX)
+        )
+    },
+    "pin_memory": lambda size: {
+        "A batch of images to memory that a GPU can copy from by itself": call(
+            self=msgspec.structs.replace(fixed(*photographs(size)), device="cpu")
+        )
+    },
+    "to_dense_backward": lambda size: {
+        "The gradient of a dense matrix, of which a tenth is that of a sparse one": call(
+            grad=fixed(*square(size)),
+            input=sparse("coo", *square(size), density=DENSITY, gradient=False),
+        )
+    },
+    "to_mkldnn_backward": lambda size: {
+        "The gradient of feature maps in oneDNN's layout, to that of dense ones": call(
+            grad=sparse("mkldnn", *feature_maps(size), density=1.0, gradient=False),
+            input=fixed(*feature_maps(size)),
+        )
+    },
+}
+add_rows(FAMILIES.add, ROWS)
+
+
+FURTHER: dict[str, Variants] = {
+    "to_mkldnn": lambda size: {
+        "Feature maps to oneDNN's layout, before its convolutions": call(
+            self=tensor(*feature_maps(size))
+        )
+    }
+}
+add_rows(FAMILIES.also, FURTHER)

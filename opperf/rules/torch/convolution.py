@@ -10,18 +10,16 @@ import msgspec
 from opperf.model import Kind, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.configurations import WHY, inputs_of
+from opperf.rules.configurations import ENLARGED, FORM, MAPS, TAGS, WHY, inputs_of
 from opperf.rules.families.convolution import layer
-from opperf.rules.pictures import Window, feature_maps, network_maps, photographs, video
-from opperf.rules.registering import Families
+from opperf.rules.image_shapes import Window, feature_maps, network_maps, photographs, video
+from opperf.rules.image_shapes import layers as stable_diffusion
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.convolutions import (
-    channels_last,
-    convolution_arguments,
-)
+from opperf.rules.torch.operations.convolutions import OPERATIONS, convolution_arguments
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.values import Arguments, call, fixed, tensor
 
 FAMILIES = Families()
 
@@ -47,82 +45,57 @@ def transposed(window: Window, further: int = 0) -> Roles:
     }
 
 
-def with_channels_last(roles: Roles) -> Roles:
-    """The inputs with maps and weights that have their channels last in memory."""
-    return {
-        name: channels_last(value)
-        if isinstance(value, TensorSpec) and len(value.shape) > 3
-        else value
-        for name, value in roles.items()
-    }
-
-
 @FAMILIES.also("conv1d.default")
-@by_role
-def speech_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+@by_role(OPERATIONS)
+def speech_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers of networks for sound, one dilated and one of each channel alone."""
     samples = size.extent(16000, least=640)
     frames = network_maps(size, 512, 200)
-    for why, window, biased in (
-        (
-            "wav2vec 2.0, the first layer, of a second of sound: steps of five samples",
-            Window((1, 1, samples), 512, kernel=10, stride=5),
-            False,
-        ),
-        (
-            "Conv-TasNet, a dilated layer, depthwise",
-            Window(frames, 512, pad=8, dilate=8, groups=512),
-            True,
-        ),
-        (
-            "Conformer, depthwise along time, of 31 frames",
-            Window(frames, 512, kernel=31, pad=15, groups=512),
-            True,
-        ),
-    ):
-        yield {WHY: why, **layer(window, biased)}
-
-
-@FAMILIES.also("conv2d.default", "convolution.default")
-@by_role
-def picture_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers with channels last in memory, which the kernels need not reorder."""
-    if operation.name == "deconvolution":
-        return
-    wide = network_maps(size, 512, 14, 14)
-    for why, window in (
-        ("ResNet-50, stage 1, 3 x 3, channels last in memory", Window(feature_maps(size), pad=1)),
-        (
-            "MobileNet, depthwise, channels last in memory",
-            Window(wide, 512, pad=1, groups=512),
-        ),
-    ):
-        yield {WHY: why, **with_channels_last(layer(window, biased=False))}
+    return {
+        why: layer(window, biased)
+        for why, window, biased in (
+            (
+                "wav2vec 2.0, the first layer, of a second of sound: steps of five samples",
+                Window((1, 1, samples), 512, kernel=10, stride=5),
+                False,
+            ),
+            (
+                "Conv-TasNet, a dilated layer, depthwise",
+                Window(frames, 512, pad=8, dilate=8, groups=512),
+                True,
+            ),
+            (
+                "Conformer, depthwise along time, of 31 frames",
+                Window(frames, 512, kernel=31, pad=15, groups=512),
+                True,
+            ),
+        )
+    }
 
 
 @FAMILIES.also("conv3d.default")
-@by_role
-def volume_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of networks for video, of one axis at a time and with channels last."""
+@by_role(OPERATIONS)
+def volume_layers(operation: CanonicalOperation, size: Preset) -> Rows:
+    """Layers of networks for video, one of one axis at a time."""
     clip = network_maps(size, 64, 16, 56, 56, samples=1)
     between = network_maps(size, 144, 16, 56, 56, samples=1)
     along_time = layer(Window(between), biased=False)
-    yield {
-        WHY: "R(2+1)D, along time alone, of three frames",
-        **along_time,
-        "weight": tensor(64, 144, 3, 1, 1),
-        "padding": (1, 0, 0),
-    }
-    yield {
-        WHY: "3D ResNet-18, stage 1, channels last in memory",
-        **with_channels_last(layer(Window(clip, pad=1), biased=False)),
+    return {
+        "R(2+1)D, along time alone, of three frames": {
+            **along_time,
+            "weight": tensor(64, 144, 3, 1, 1),
+            "padding": (1, 0, 0),
+        },
+        "3D ResNet-18, stage 1": call(
+            **{TAGS: (MAPS,)}, **layer(Window(clip, pad=1), biased=False)
+        ),
     }
 
 
 @FAMILIES.also("conv_transpose2d", "convolution.default")
-@by_role
+@by_role(OPERATIONS)
 def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers that enlarge: with an extent that the stride leaves open, and channels last."""
+    """Layers that enlarge, one with an extent that the stride leaves open."""
     if operation.name == "convolution":
         return
     maps = network_maps(size, 256, 64, 64, samples=1)
@@ -132,8 +105,9 @@ def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
     }
     joined = network_maps(size, 512, 32, 32, samples=1)
     yield {
-        WHY: "pix2pix, an enlargement: 4 x 4 at steps of two, channels last in memory",
-        **with_channels_last(transposed(Window(joined, 128, kernel=4, stride=2, pad=1))),
+        WHY: "pix2pix, an enlargement: 4 x 4 at steps of two",
+        TAGS: (ENLARGED,),
+        **transposed(Window(joined, 128, kernel=4, stride=2, pad=1)),
     }
 
 
@@ -154,7 +128,7 @@ WINDOWS: Layers = (
         "MobileNet, depthwise",
         lambda size: Window(network_maps(size, 512, 14, 14), 512, pad=1, groups=512),
     ),
-    ("C3D, the first layer, of pictures half as wide", lambda size: Window(video(size), pad=1)),
+    ("C3D, the first layer, of images half as wide", lambda size: Window(video(size), pad=1)),
     (
         "a dilated layer of a network that segments volumes",
         lambda size: Window(network_maps(size, 32, 16, 16, 16, samples=1), 32, pad=2, dilate=2),
@@ -164,7 +138,7 @@ WINDOWS: Layers = (
         lambda size: Window(network_maps(size, 108, 16, 28, 28, samples=1), 108, pad=1, groups=108),
     ),
 )
-"""Layers of pictures and of video, for operators that are one kernel of a convolution."""
+"""Layers of images and of video, for operators that are one kernel of a convolution."""
 
 ENLARGING: Layers = (
     (
@@ -180,15 +154,16 @@ ENLARGING: Layers = (
         lambda size: Window(network_maps(size, 256, 8, 8, 8, samples=1), 256, kernel=2, stride=2),
     ),
 )
-"""Layers that enlarge, of pictures and of volumes."""
+"""Layers that enlarge, of images and of volumes."""
 
 
 @FAMILIES.add(
     *("thnn_conv2d", "slow_conv_dilated2d", "slow_conv_dilated3d", "slow_conv3d"),
     *("slow_conv3d_forward", "slow_conv_transpose2d", "slow_conv_transpose3d"),
     "mkldnn_convolution",
+    replaces="each kernel takes some of the layers alone",
 )
-@by_role
+@by_role(OPERATIONS)
 def kernels(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers for one kernel of a convolution, of which each takes those that it can."""
     if operation.name == "convolution":
@@ -202,9 +177,9 @@ def kernels(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def switched_off(operator: Operator) -> Arguments:
     """The required switches of an operator, off."""
     return {
-        one.name: False
-        for one in operator.parameters
-        if one.kind is Kind.BOOL and one.required and one.name != "transposed"
+        parameter.name: False
+        for parameter in operator.parameters
+        if parameter.kind is Kind.BOOL and parameter.required and parameter.name != "transposed"
     }
 
 
@@ -310,7 +285,7 @@ BORDERS_BY_WORD = (
     ("conv1d", "TCN, a dilated layer, border by word", "same", (64, 400), 64, 3, 2),
     (
         "conv1d",
-        "EEGNet's kind, a filter of 51 samples, border by word",
+        "16 channels of EEG, a filter of 51 samples, border by word",
         "same",
         (16, 512),
         16,
@@ -343,7 +318,12 @@ BORDERS_BY_WORD = (
 extent and its dilation."""
 
 
-@FAMILIES.add("conv1d.padding", "conv2d.padding", "conv3d.padding")
+@FAMILIES.add(
+    "conv1d.padding",
+    "conv2d.padding",
+    "conv3d.padding",
+    replaces="a word stands for the border, which strides and other borders exclude",
+)
 def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers with the word for the border that keeps the extents, and with that for none."""
     for name, why, border, (channels, *sides), filters, kernel, dilation in BORDERS_BY_WORD:
@@ -372,7 +352,15 @@ def reordered_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
         width = size.extent(filters, least=32) if size.scale < 1 else filters
         weight = fixed(width, width, *(kernel,) * axes)
         yield {
-            WHY: why,
+            **{WHY: why, TAGS: (FORM,)},
             "self": msgspec.structs.replace(weight, layout="mkldnn"),
             "padding": (kernel // 2,) * axes,
         }
+
+
+@FAMILIES.also("conv2d.default")
+def of_diffusion(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers of 3 x 3 of Stable Diffusion."""
+    for block in stable_diffusion(size):
+        made: Arguments = {"input": block.maps, "weight": block.weight, "bias": block.bias}
+        yield {**made, "padding": (1, 1), **block.notes}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import MAPS, TAGS, WHY, notes_of
 from opperf.rules.families.convolution import layer
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
@@ -17,9 +17,8 @@ from opperf.rules.torch.convolution import (
     output_of,
     sides_of,
     transposed,
-    with_channels_last,
 )
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, taken
 
 FAMILIES = Families()
 
@@ -27,8 +26,7 @@ ALL_THREE = (True, True, True)
 """Gradients to compute: of the data, the weights and the bias."""
 
 
-def gradient_arguments(roles: Mapping[str, Any], is_transposed: bool) -> dict[str, Argument]:
-    """A convolution's backward pass, of a layer with a bias."""
+def _gradient_arguments(roles: Mapping[str, Any], is_transposed: bool) -> dict[str, Argument]:
     made = output_of(roles, is_transposed)
     return {
         "grad_output": made,
@@ -47,20 +45,16 @@ def gradient_arguments(roles: Mapping[str, Any], is_transposed: bool) -> dict[st
 
 @FAMILIES.also("convolution_backward.default")
 def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of layers with channels last, of one that is dilated, of one that enlarges
-    and of one of video."""
+    """Backward passes of a layer that is dilated, of one that enlarges and of one of
+    video."""
     (_, plain), _, (_, dilated), _, (_, volume), *_ = WINDOWS
     for why, roles, is_transposed in (
-        (
-            "ResNet-50, stage 1, 3 x 3, channels last in memory",
-            with_channels_last(layer(plain(size))),
-            False,
-        ),
+        ("ResNet-50, stage 1, 3 x 3", {TAGS: (MAPS,), **layer(plain(size))}, False),
         ("DeepLab, stage 3, dilated", layer(dilated(size)), False),
         ("DCGAN, the generator's second layer", transposed(ENLARGING[0][1](size)), True),
-        ("C3D, the first layer, of pictures half as wide", layer(volume(size)), False),
+        ("C3D, the first layer, of images half as wide", layer(volume(size)), False),
     ):
-        yield {WHY: why, **gradient_arguments(roles, is_transposed)}
+        yield {**notes_of(roles), WHY: why, **_gradient_arguments(roles, is_transposed)}
 
 
 @FAMILIES.add("mps_convolution_backward", "mps_convolution_transpose_backward")
@@ -69,7 +63,6 @@ def gradients_of_mps(operator: Operator, size: Preset) -> Iterable[Arguments]:
     is_transposed = "transpose" in operator.name
     for roles in layers_of(is_transposed, size):
         if len(sides_of(roles)) == 2:
-            made = gradient_arguments(roles, is_transposed)
-            wanted = {one.name: made[one.name] for one in operator.parameters if one.name in made}
+            made = _gradient_arguments(roles, is_transposed)
             few = {"output_mask": (True, True) if is_transposed else ALL_THREE}
-            yield {WHY: roles[WHY], "self": roles["data"], **wanted, **few}
+            yield {WHY: roles[WHY], "self": roles["data"], **taken(operator, made), **few}

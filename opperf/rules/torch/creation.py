@@ -3,18 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Table, Use, merge, use
 from opperf.rules.bert import few_sentences, tokens
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps
+from opperf.rules.configurations import OUTSIDE, TAGS, TINY, WHY
+from opperf.rules.deviations import UNWRITTEN
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, literal
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import Arguments, call, fixed, literal, taken
+from opperf.rules.variants import Variants, add_rows
+
+OPTIONS = "-dtype -memory_format -device -layout -pin_memory"
+"""Arguments that do not affect the values, in the text of a use."""
+
+
+def of_one_number(value: float) -> Table:
+    """The uses of the operators that write one number all over."""
+    name = "ones" if value else "zeros"
+    return {
+        name: use("full", f"shape=size {OPTIONS}", value=value),
+        f"new_{name}": use("full", f"shape=size -self {OPTIONS}", value=value),
+        f"{name}_like": use(f"{name}_like", f"x=self {OPTIONS}"),
+    }
+
+
+def _window_roles(window_length: int, periodic: bool = True, **other: Any) -> dict[str, Any]:
+    other.pop("dtype", None)
+    return {"length": window_length + periodic, **other}
+
+
+def of_window(operation: str, **usual: float) -> Use:
+    """The use of a window with its usual parameters, where a call has none."""
+    return use(
+        operation,
+        lambda **arguments: {**usual, **_window_roles(**arguments)},
+        lambda made, arguments: made[:-1] if arguments.get("periodic", True) else made,
+        to_arguments=lambda operator, roles: None,
+    )
+
+
+HAMMING = {"alpha": 0.54, "beta": 0.46}
+
+WINDOWS: Table = {
+    **{f"{name}_window": of_window(f"{name}_window") for name in ("bartlett", "blackman", "hann")},
+    "hamming_window": of_window("general_hamming_window", **HAMMING),
+    "kaiser_window": of_window("kaiser_window", beta=12.0),
+}
+
+OPERATIONS: Table = merge(
+    of_one_number(0.0),
+    of_one_number(1.0),
+    WINDOWS,
+    {
+        "arange": use("arange", f"start=end {OPTIONS}"),
+        "arange.start": use("arange", f"start stop=end {OPTIONS}"),
+        "arange.start_step": use("arange", f"start stop=end step {OPTIONS}"),
+        "complex": use("complex", "x=real y=imag"),
+        "eye": use("eye", f"rows=n columns=m {OPTIONS}"),
+        "fft_fftfreq": use("fourier_frequencies", f"count=n spacing=d {OPTIONS}"),
+        "fft_rfftfreq": use("real_fourier_frequencies", f"count=n spacing=d {OPTIONS}"),
+        "full": use("full", f"shape=size value=fill_value {OPTIONS}"),
+        "full_like": use("full_like", f"x=self value=fill_value {OPTIONS}"),
+        "linspace": use("linspace", f"start stop=end num=steps {OPTIONS}"),
+        "logspace": use("logspace", f"start stop=end num=steps {OPTIONS}"),
+        "new_full": use("full", f"shape=size value=fill_value -self {OPTIONS}"),
+        "polar": use("polar", "x=abs y=angle"),
+        "range": use(
+            "arange",
+            lambda start, end, step=1, **other: {
+                "start": start,
+                "stop": end + step / 2,
+                "step": step,
+            },
+        ),
+        "scalar_tensor": use("full", f"value=s {OPTIONS}", shape=()),
+        "vander": use("vandermonde", "x columns=N"),
+        "zero": use("zeros_like", "x=self"),
+    },
+)
+
 
 FAMILIES = Families()
+
+NOT_BENCHMARKED = {
+    **dict.fromkeys(
+        ("set.source_Storage", "set.source_Storage_storage_offset"),
+        "it takes a storage, the memory under a tensor, which is no tensor",
+    ),
+    "from_file": "it maps a file of the user's into memory",
+    "get_gradients": "it reads the gradients of a pass of distributed autograd, which has to run",
+}
+NOT_FINITE = dict.fromkeys(
+    (
+        *("empty", "empty_like", "empty_permuted", "empty_quantized", "empty_strided"),
+        *("new_empty", "new_empty_strided"),
+    ),
+    UNWRITTEN,
+)
 
 WHOLE = "int64"
 """Dtype of positions and labels, as PyTorch makes them."""
@@ -26,17 +115,15 @@ UNTOUCHED = "int32"
 def of_shapes(maps: str, matrix: str, **values: Argument) -> Variants:
     """The configurations of an operator that makes tensors of a shape: feature maps and a matrix,
     each with why."""
-    return lambda size: [
-        {"size": feature_maps(size), **values, WHY: maps},
-        {"size": square(size), **values, WHY: matrix},
-    ]
+    return lambda size: {
+        maps: call(size=feature_maps(size), **values),
+        matrix: call(size=square(size), **values),
+    }
 
 
 def made_new(why: str, **values: Argument) -> Variants:
     """The configuration of an operator that makes a tensor like another, of a shape of its own."""
-    return lambda size: [
-        {"self": fixed(*few_sentences(size)), "size": square(size), **values, WHY: why}
-    ]
+    return lambda size: {why: call(self=fixed(*few_sentences(size)), size=square(size), **values)}
 
 
 def rows(size: Preset) -> tuple[int, int]:
@@ -65,130 +152,87 @@ ENDS: dict[str, tuple[Argument, Argument]] = {
 
 def spaced(why: str, start: Argument, end: Argument) -> Variants:
     """The configuration of many numbers between two."""
-    return lambda size: [{"start": start, "end": end, "steps": vector(size)[0], WHY: why}]
+    return lambda size: {why: call(start=start, end=end, steps=vector(size)[0])}
 
 
 NAN_FREE = {"dtype": UNTOUCHED}
 
 OWN: dict[str, Variants] = {
-    "arange": lambda size: [
-        {
-            "end": vector(size)[0],
-            "dtype": WHOLE,
-            WHY: "positions of all samples, as an epoch's order before it is shuffled",
-        },
-        {
-            "end": vector(size)[0],
-            WHY: "real numbers counted up, as the times of a signal's samples",
-        },
-        {
-            "end": tokens(size)[1],
-            "dtype": WHOLE,
-            WHY: f"positions of a sentence's tokens: {MOSTLY_DISPATCH}",
-        },
-    ],
-    "arange.start": lambda size: [
-        {
-            "start": vector(size)[0],
-            "end": 2 * vector(size)[0],
-            "dtype": WHOLE,
-            WHY: "positions that do not begin at zero, as of one device's share of the samples",
-        }
-    ],
-    "arange.start_step": lambda size: [
-        {
-            "start": 0,
-            "end": 2 * vector(size)[0],
-            "step": 2,
-            "dtype": WHOLE,
-            WHY: "even numbers in order, as the places of real parts among imaginary ones",
-        }
-    ],
+    "arange": lambda size: {
+        "positions of all samples, as an epoch's order before it is shuffled": call(
+            end=vector(size)[0], dtype=WHOLE
+        ),
+        "real numbers counted up, as the times of a signal's samples": call(end=vector(size)[0]),
+        f"positions of a sentence's tokens: {MOSTLY_DISPATCH}": call(
+            end=tokens(size)[1], dtype=WHOLE
+        ),
+    },
+    "arange.start": lambda size: {
+        "positions that do not begin at zero: one device's share of the samples": call(
+            start=vector(size)[0], end=2 * vector(size)[0], dtype=WHOLE
+        )
+    },
+    "arange.start_step": lambda size: {
+        "even numbers in order, as the places of real parts among imaginary ones": call(
+            start=0, end=2 * vector(size)[0], step=2, dtype=WHOLE
+        )
+    },
     "empty.memory_format": of_shapes(
         "a buffer of feature maps: not written to",
         "a buffer of a matrix: not written to",
         **NAN_FREE,
     ),
-    "empty_like": lambda size: [
-        {
-            "self": fixed(*feature_maps(size)),
-            **NAN_FREE,
-            WHY: "a buffer of results shaped as the input: not written to",
-        }
-    ],
-    "empty_permuted": lambda size: [
-        {
-            "size": feature_maps(size),
-            "physical_layout": (0, 2, 3, 1),
-            **NAN_FREE,
-            WHY: "a buffer of feature maps with channels last: not written to",
-        }
-    ],
-    "empty_strided": lambda size: [
-        {
-            "size": square(size),
-            "stride": rows(size),
-            **NAN_FREE,
-            WHY: "a buffer by its strides, as compiled code makes them: not written to",
-        }
-    ],
-    "eye.m": lambda size: [
-        {
-            "n": square(size)[0],
-            "m": 2 * square(size)[1],
-            WHY: "a wide matrix with ones on its diagonal, as a projection to some coordinates",
-        }
-    ],
-    "fft_fftfreq": lambda size: [
-        {"n": vector(size)[0], "d": 1e-3, WHY: "a long signal's, as the axis of a plot"}
-    ],
-    "fft_rfftfreq": lambda size: [
-        {"n": vector(size)[0], "d": 1e-3, WHY: "a long real signal's, as the axis of a plot"}
-    ],
-    "full": lambda size: [
-        {
-            "size": feature_maps(size),
-            "fill_value": 0.0,
-            WHY: "feature maps of zeros, as of a padded border",
-        },
-        {
-            "size": square(size),
-            "fill_value": -10_000.0,
-            WHY: "a square matrix of one number, as a mask's for excluded scores",
-        },
-    ],
-    "new_empty": made_new("a buffer of the dtype of another: not written to", **NAN_FREE),
-    "new_empty_strided": lambda size: [
-        {
-            "self": fixed(*few_sentences(size)),
-            "size": square(size),
-            "stride": rows(size),
-            **NAN_FREE,
-            WHY: "a buffer for a gradient by the strides of its tensor: not written to",
-        }
-    ],
+    "empty_like": lambda size: {
+        "a buffer of results shaped as the input: not written to": call(
+            self=fixed(*feature_maps(size)), **NAN_FREE
+        )
+    },
+    "empty_permuted": lambda size: {
+        "a buffer of feature maps with channels last: not written to": call(
+            size=feature_maps(size), physical_layout=(0, 2, 3, 1), **NAN_FREE
+        )
+    },
+    "empty_strided": lambda size: {
+        "a buffer by its strides, as compiled code makes them: not written to": call(
+            size=square(size), stride=rows(size), **NAN_FREE
+        )
+    },
+    "eye.m": lambda size: {
+        "a wide matrix with ones on its diagonal, as a projection to some coordinates": call(
+            n=square(size)[0], m=2 * square(size)[1]
+        )
+    },
+    "full": lambda size: {
+        "feature maps of zeros, such as a padded border": call(
+            size=feature_maps(size), fill_value=0.0
+        ),
+        "a square matrix of one number, as a mask's for excluded scores": call(
+            size=square(size), fill_value=-10_000.0
+        ),
+    },
+    "new_empty": made_new("a buffer of a dtype of its own: not written to", **NAN_FREE),
+    "new_empty_strided": lambda size: {
+        "a buffer by strides of its own: not written to": call(
+            self=fixed(*few_sentences(size)), size=square(size), stride=rows(size), **NAN_FREE
+        )
+    },
     "new_full": made_new("a mask's number for excluded scores", fill_value=-10_000.0),
     "new_ones": made_new("a mask of all tokens, of the scores' dtype"),
     "new_zeros": made_new("sums to begin with, of the gradients' dtype"),
     "ones": of_shapes("weights of every pixel to begin with", "a mask to clear parts of"),
-    "range": lambda size: [
-        {
-            "start": 1,
-            "end": vector(size)[0],
-            WHY: "numbers counted up, the last one too: the deprecated form of `arange`",
-        }
-    ],
-    "range.step": lambda size: [
-        {
-            "start": 1,
-            "end": 2 * vector(size)[0] - 1,
-            "step": 2,
-            WHY: "odd numbers, the last one too: the deprecated form of `arange`",
-        }
-    ],
-    "scalar_tensor": lambda size: [
-        {"s": 2.5, WHY: f"a number to compute with tensors, as in graphs: {MOSTLY_DISPATCH}"}
-    ],
+    "range": lambda size: {
+        "numbers counted up, the last one too: the deprecated form of `arange`": call(
+            start=1, end=vector(size)[0]
+        )
+    },
+    "range.step": lambda size: {
+        "odd numbers, the last one too: the deprecated form of `arange`": call(
+            start=1, end=2 * vector(size)[0] - 1, step=2
+        )
+    },
+    "scalar_tensor": lambda size: {
+        f"a number to compute with tensors in a graph: {MOSTLY_DISPATCH}": call(s=2.5)
+    },
     "zeros": of_shapes("sums of gradients to begin with", "a recurrent layer's first state"),
     **{
         f"{name}.{overload}": spaced(why, *ends)
@@ -196,13 +240,8 @@ OWN: dict[str, Variants] = {
         for overload, ends in ENDS.items()
     },
 }
-"""Operators with inputs of their own."""
 
-
-@FAMILIES.add(*OWN)
-def create(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Shapes, numbers and ends of ranges."""
-    return own(OWN, operator, size)
+add_rows(FAMILIES.add, OWN, replaces="its numbers are Python's, tensors or both, by overload")
 
 
 FRAME = 400
@@ -219,14 +258,14 @@ def shape_of_window(operator: Operator) -> Arguments:
     """The arguments of a window beside its length."""
     beta = SIDE_LOBES if operator.name.startswith("kaiser") else HANN
     values: Arguments = {"periodic": False, "alpha": HANN, "beta": beta}
-    return {name: value for name, value in values.items() if operator.parameter(name) is not None}
+    return taken(operator, values)
 
 
 @FAMILIES.category("window")
 def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The length of a window, of a frame and of a long signal."""
-    for length, why in (
-        (FRAME, f"a frame of 25 ms of sound, as Whisper's: {MOSTLY_DISPATCH}"),
-        (vector(size)[0], "a window as long as a signal, before its Fourier transform"),
+    for length, why, tags in (
+        (FRAME, f"a frame of 25 ms of sound: {MOSTLY_DISPATCH}", (OUTSIDE, TINY)),
+        (vector(size)[0], "a window as long as a signal, before its Fourier transform", ()),
     ):
-        yield {"window_length": length, **shape_of_window(operator), WHY: why}
+        yield {"window_length": length, **shape_of_window(operator), WHY: why, TAGS: tags}

@@ -29,7 +29,8 @@ from opperf.rules.dependencies import (
     steps_of,
     sums_to,
 )
-from opperf.rules.values import BOOLEAN, below, literal, repeated
+from opperf.rules.torch.maxima import MAXIMA
+from opperf.rules.values import BOOLEAN, below, between, literal, repeated
 
 MOST_LISTED = 1024
 """Most numbers that a case lists one by one: a file of a run has them all."""
@@ -269,11 +270,16 @@ def usual_bins(asked: Asked) -> Fill:
     return below(least)
 
 
+def rising(edges: str) -> Mapping[str, Rule]:
+    """Returns the rules of edges, and of the numbers between them."""
+    return {
+        edges: lambda asked: ascending(0, asked.extent(edges, -1) - 1),
+        "self": lambda asked: between(0, asked.extent(edges, -1)),
+    }
+
+
 POINTERS = {"cum_seq_q": ends(extent_of("query")), "cum_seq_k": ends(extent_of("key"))}
-EFFICIENT = {
-    "cu_seqlens_q": ends(extent_of("query", 1)),
-    "cu_seqlens_k": ends(extent_of("key", 1)),
-}
+EFFICIENT = {"cu_seqlens_q": ends(extent_of("query", 1)), "cu_seqlens_k": ends(extent_of("key", 1))}
 PACKED_LAYERS = ("gru", "lstm", "rnn_relu", "rnn_tanh")
 ALIGNERS = (
     *("ctc_loss", "_ctc_loss", "_cudnn_ctc_loss", "_use_cudnn_ctc_loss", "miopen_ctc_loss"),
@@ -284,8 +290,10 @@ DEPENDENCIES: Rules = {
     **dict.fromkeys(("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"), BAGS),
     **{
         f"quantized::embedding_bag_{kind}": {"offsets": bags}
-        for bits in ("byte", "4bit", "2bit")
-        for kind in (bits, f"{bits}_rowwise_offsets")
+        for kind in (
+            *("byte", "4bit", "byte_rowwise_offsets", "4bit_rowwise_offsets"),
+            "2bit_rowwise_offsets",
+        )
     },
     **dict.fromkeys(
         (
@@ -320,26 +328,23 @@ DEPENDENCIES: Rules = {
     **dict.fromkeys(
         ("_grouped_mm", "_scaled_grouped_mm", "_scaled_grouped_mm_v2"), {"offs": last_ends(grouped)}
     ),
-    **dict.fromkeys(
-        ("_flash_attention_forward", "_flash_attention_backward"),
-        POINTERS,
-    ),
-    **dict.fromkeys(
-        ("_efficient_attention_forward", "_efficient_attention_backward"),
-        EFFICIENT,
-    ),
+    **dict.fromkeys(("_flash_attention_forward", "_flash_attention_backward"), POINTERS),
+    **dict.fromkeys(("_efficient_attention_forward", "_efficient_attention_backward"), EFFICIENT),
     "_jagged_to_padded_dense_forward": {"offsets": ends(extent_of("values"))},
     "_padded_dense_to_jagged_forward": {"offsets": ends(in_jagged)},
     "_nested_view_from_jagged": {"offsets": ends(extent_of("self"))},
     "tensor_split": {"tensor_indices_or_sections": pieces},
     "repeat_interleave": {"repeats": repeats},
     "bincount": {"self": usual_bins},
+    "bucketize": rising("boundaries"),
+    "searchsorted": rising("sorted_sequence"),
     "multilabel_margin_loss_backward": {"is_target": always(BOOLEAN)},
     "value_selecting_reduction_backward": {"indices": along("sizes")},
     **dict.fromkeys(
         ("index_put", "_index_put_impl", "_unsafe_index_put"), {"indices": index_of_write}
     ),
     **dict.fromkeys(("index", "_unsafe_index"), {"indices": index_of_read}),
+    **MAXIMA,
     "masked_scatter": {"mask": from_source},
     "masked_select_backward": {"mask": of_gradient},
 }

@@ -6,25 +6,11 @@ import math
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.rules.boxes import CORNERS, DETECTIONS, corners
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import KERNEL
-from opperf.rules.pyramid import last_stage
-from opperf.rules.regions import (
-    FEW,
-    LABELS,
-    LEVEL,
-    MASK_POOLED,
-    POOLED,
-    POSITIONS,
-    SAMPLES,
-    SINGLE,
-    TRAINED,
-    VGG,
-    Level,
-    in_use,
-)
-from opperf.rules.registering import Families
+from opperf.rules.detectors import CORNERS, DETECTIONS, corners, last_stage
+from opperf.rules.image_shapes import KERNEL
+from opperf.rules.regions import ALIGNED, LABELS, LEVEL, POSITIONS, SAMPLES, WHOLE, Level, Pooling
+from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     PROBABILITY,
@@ -32,10 +18,12 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
+    call,
     fixed,
     literal,
     tensor,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -46,65 +34,30 @@ SCORES = between(0.05, 1.0)
 def detected(size: Preset, count: int) -> Arguments:
     """A detector's boxes, many of which overlap, and their scores."""
     found = size.extent(count)
-    return {
-        "dets": fixed(found, CORNERS, fill=DETECTIONS),
-        "scores": fixed(found, fill=SCORES),
-    }
+    return {"dets": fixed(found, CORNERS, fill=DETECTIONS), "scores": fixed(found, fill=SCORES)}
 
 
-@FAMILIES.add("torchvision::nms")
-def suppression(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Boxes and their scores."""
-    yield {
-        **detected(size, 4500),
-        "iou_threshold": 0.7,
-        WHY: "Faster R-CNN: the proposals of a picture's five levels, at most 1000 of each",
-    }
-    yield {
-        **detected(size, 1000),
-        "iou_threshold": 0.5,
-        WHY: "RetinaNet: the best 1000 boxes of a level",
-    }
-
-
-def pooled(level: Level, size: Preset, cells: int = POOLED) -> Arguments:
+def pooled(pooling: Pooling, size: Preset) -> Arguments:
     """The arguments of a pooling to a grid of cells."""
     return {
-        "input": level.maps(size),
-        "rois": level.rois(size),
-        "spatial_scale": 1 / level.stride,
-        "pooled_height": cells,
-        "pooled_width": cells,
+        "input": pooling.maps(size),
+        "rois": pooling.level.rois(size),
+        "spatial_scale": 1 / pooling.level.stride,
+        "pooled_height": pooling.cells,
+        "pooled_width": pooling.cells,
+        WHY: pooling.why,
     }
 
 
 @FAMILIES.add("torchvision::roi_align")
 def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions of interest of a pyramid's levels."""
-    yield {
-        **pooled(TRAINED, size),
-        "sampling_ratio": SAMPLES,
-        "aligned": False,
-        WHY: "Faster R-CNN: a level's share of a picture's proposals, trained",
-    }
-    yield {
-        **in_use(pooled(LEVEL, size), "input"),
-        "sampling_ratio": SAMPLES,
-        "aligned": False,
-        WHY: "Faster R-CNN: 512 proposals on a level of a feature pyramid, in use",
-    }
-    yield {
-        **in_use(pooled(FEW, size), "input"),
-        "sampling_ratio": -1,
-        "aligned": True,
-        WHY: "Detectron2: as many samples in a cell as its size asks for, in use",
-    }
-    yield {
-        **in_use(pooled(FEW, size, MASK_POOLED), "input"),
-        "sampling_ratio": SAMPLES,
-        "aligned": False,
-        WHY: "Mask R-CNN: regions that get a mask, in use",
-    }
+    for pooling in ALIGNED:
+        yield {
+            **pooled(pooling, size),
+            "sampling_ratio": pooling.samples,
+            "aligned": pooling.aligned,
+        }
 
 
 COARSE = 8
@@ -118,14 +71,15 @@ def coarse(level: Level, size: Preset) -> list[tuple[int, ...]]:
 
 
 @FAMILIES.add("torchvision::qnms")
-def quantised_suppression(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def quantised_suppression(operator: Operator, size: Preset) -> Rows:
     """Boxes and their scores in 8 bits."""
     boxes = tuple(coarse(LEVEL, size))
-    yield {
-        "dets": fixed(len(boxes), CORNERS, fill=literal(boxes), dtype=QUANTISED),
-        "scores": fixed(len(boxes), fill=below(256), dtype=QUANTISED),
-        "iou_threshold": 0.5,
-        WHY: "Faster R-CNN in 8 bits: 512 proposals of a picture",
+    return {
+        "Faster R-CNN in 8 bits: 512 proposals of an image": call(
+            dets=fixed(len(boxes), CORNERS, fill=literal(boxes), dtype=QUANTISED),
+            scores=fixed(len(boxes), fill=below(256), dtype=QUANTISED),
+            iou_threshold=0.5,
+        )
     }
 
 
@@ -134,7 +88,7 @@ def quantised_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]
     """Feature maps and regions of interest of a level, in 8 bits."""
     rows = tuple((0, *box) for box in coarse(LEVEL, size))
     yield {
-        **pooled(LEVEL, size),
+        **pooled(ALIGNED[1], size),
         "input": fixed(*LEVEL.maps(size).shape, fill=below(256), dtype=QUANTISED),
         "rois": fixed(len(rows), 1 + CORNERS, fill=literal(rows), dtype=QUANTISED),
         "input_scale": 0.02,
@@ -150,63 +104,61 @@ def quantised_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]
 @FAMILIES.add("torchvision::roi_pool")
 def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions of interest."""
-    yield {
-        **pooled(VGG, size),
-        WHY: "Fast R-CNN with VGG-16: a picture's regions in a step",
-    }
-    yield {
-        **in_use(pooled(SINGLE, size), "input"),
-        WHY: "512 proposals on maps of 256 channels, in use",
-    }
+    return (pooled(pooling, size) for pooling in WHOLE)
 
 
 @FAMILIES.add("torchvision::ps_roi_align", "torchvision::ps_roi_pool")
 def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions: each cell of a region has its own channels."""
-    is_sampled = any(one.name == "sampling_ratio" for one in operator.parameters)
-    yield {
-        **pooled(POSITIONS, size),
-        **({"sampling_ratio": SAMPLES} if is_sampled else {}),
-        WHY: f"R-FCN: 300 regions of {LABELS} classes, each cell of which has its own channels",
-    }
+    is_sampled = any(parameter.name == "sampling_ratio" for parameter in operator.parameters)
+    why = f"R-FCN: 300 regions of {LABELS} classes, each cell of which has its own channels"
+    sampled: Arguments = {"sampling_ratio": SAMPLES} if is_sampled else {}
+    yield {**pooled(Pooling(POSITIONS, why, True), size), **sampled}
 
 
 @FAMILIES.add("torchvision::deform_conv2d")
-def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def deformable(operator: Operator, size: Preset) -> Rows:
     """A 3 x 3 layer of the last stage of a detector's ResNet, where offsets are learned."""
     window = last_stage(size)
-    pictures, taps = window.shape[0], math.prod(window.along(KERNEL))
+    images, taps = window.shape[0], math.prod(window.along(KERNEL))
     along = {"stride": window.stride, "pad": window.pad, "dilation": window.dilate}
     plain: Arguments = {
         "input": tensor(*window.shape),
         "weight": tensor(window.filters, window.shape[1], *window.along(KERNEL)),
-        "offset": tensor(pictures, 2 * taps, *window.positions),
+        "offset": tensor(images, 2 * taps, *window.positions),
         # What `torchvision.ops` passes where there is none.
-        "mask": fixed(pictures, 1, fill=ZEROS),
+        "mask": fixed(images, 1, fill=ZEROS),
         "bias": tensor(window.filters),
         **{f"{name}_{axis}": extent for name, extent in along.items() for axis in "hw"},
         "groups": 1,
         "offset_groups": 1,
         "use_mask": False,
     }
-    yield {
-        **plain,
-        WHY: "Deformable ConvNets, the last stage of a detector, 3 x 3 with learned offsets",
-    }
-    yield {
-        **plain,
-        "mask": tensor(pictures, taps, *window.positions, fill=PROBABILITY),
-        "use_mask": True,
-        WHY: "Deformable ConvNets v2, as the first, with a weight for each offset",
+    return {
+        "Deformable ConvNets, the last stage of a detector, 3 x 3 with learned offsets": plain,
+        "Deformable ConvNets v2, as the first, with a weight for each offset": {
+            **plain,
+            "mask": tensor(images, taps, *window.positions, fill=PROBABILITY),
+            "use_mask": True,
+        },
     }
 
 
 @FAMILIES.add("torchvision::box_iou_rotated")
-def rotated_overlaps(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rotated boxes, as in the detection of text and in pictures from the air."""
+def rotated_overlaps(operator: Operator, size: Preset) -> Rows:
+    """Rotated boxes, for the detection of text and for aerial images."""
     boxes = LEVEL.rotated_boxes(size)
-    yield {
-        "boxes1": boxes,
-        "boxes2": boxes,
-        WHY: "512 proposals of a picture with each other",
+    return {"512 proposals of an image with each other": call(boxes1=boxes, boxes2=boxes)}
+
+
+ROWS: dict[str, Variants] = {
+    "torchvision::nms": lambda size: {
+        "Faster R-CNN: the proposals of an image's five levels, at most 1000 of each": call(
+            **detected(size, 4500), iou_threshold=0.7
+        ),
+        "RetinaNet: the best 1000 boxes of a level": call(
+            **detected(size, 1000), iou_threshold=0.5
+        ),
     }
+}
+add_rows(FAMILIES.add, ROWS)

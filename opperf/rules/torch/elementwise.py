@@ -8,23 +8,20 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.operations import OPERATIONS
+from opperf.operations import OPERATIONS as CANONICAL
 from opperf.operations.uses import Roles, Use
 from opperf.rules.bert import scores
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import (
-    PAIRS,
-    Pair,
-)
+from opperf.rules.deviations import IN_DOUBLE
+from opperf.rules.domains import PAIRS, Pair
 from opperf.rules.engine import uses_of
 from opperf.rules.families import elementwise as shared
 from opperf.rules.families.special import COMPLEX
-from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families, NoInputs
-from opperf.rules.shapes import Shape, slim, square
+from opperf.rules.image_shapes import feature_maps
+from opperf.rules.registering import Families, NoInputs, Rows
+from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
-from opperf.rules.slow import SLOW
-from opperf.rules.torch.operations.elementwise import TABLE
+from opperf.rules.torch.operations.elementwise import OPERATIONS
 from opperf.rules.values import (
     BOOLEAN,
     LOWER_TRIANGULAR,
@@ -34,15 +31,19 @@ from opperf.rules.values import (
     PROBABILITY,
     Arguments,
     between,
+    call,
     fixed,
     tensor,
+    transposed,
 )
-from opperf.rules.views import every_other_column, transposed
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
+DIFFERENCES = {"float_power": IN_DOUBLE}
+
 FACTOR = 2
-"""A number beside a tensor: whole, so that tensors of whole numbers keep their dtype."""
+"""A number beside a tensor: an integer, so that tensors of integers keep their dtype."""
 
 AMONG = 0.5
 """A number that many normal random ones are above, and many below."""
@@ -60,7 +61,7 @@ NUMBERS: dict[tuple[str, str], float] = {
     ("power", "y"): 3,
     **{
         (name, role): number
-        for name, operation in OPERATIONS.items()
+        for name, operation in CANONICAL.items()
         if set(operation.inputs) == {"x", "degree"}
         for role, number in (("x", AMONG), ("degree", DEGREE))
     },
@@ -74,10 +75,8 @@ def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
     """A tensor, and a number in place of the operation's other tensor. One of an operator's uses
     shows the overhead of a call."""
     made: list[Arguments] = []
-    for own, chosen in uses_of(operator, TABLE):
-        *several, few = shared.of_one(size)
-        if own.operation in SLOW:
-            several = [(slim(size), {WHY: shared.ROWS[1]})]
+    for own, chosen in uses_of(operator, OPERATIONS):
+        *several, few = shared.of_one(size, name=own.operation)
         shapes = several if made else (*several, few)
         made += beside_number(operator, own, chosen, shapes)
     return made or NoInputs("no rule has values for it", searchable=True)
@@ -96,7 +95,7 @@ def beside_number(
     operator: Operator, own: Use, chosen: Arguments, shapes: Iterable[tuple[Shape, Roles]]
 ) -> Iterable[Arguments]:
     """The arguments of one use of an operator of a tensor and a number."""
-    roles = tuple(OPERATIONS[own.operation].inputs)
+    roles = tuple(CANONICAL[own.operation].inputs)
     if len(roles) != len(Pair()):
         return
     fills = dict(zip(roles, PAIRS.get(own.operation, Pair()), strict=True))
@@ -117,8 +116,8 @@ def beside_number(
 @FAMILIES.add("nextafter")
 def nextafter(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors, of which one may be broadcast."""
-    for left, right, why in shared.broadcasting(size):
-        yield {"self": tensor(*left), "other": tensor(*right), WHY: why}
+    for left, right, notes in shared.broadcasting(size):
+        yield {"self": tensor(*left), "other": tensor(*right), **notes}
 
 
 THREE: dict[str, tuple[str, Callable[[TensorSpec], Arguments]]] = {
@@ -154,45 +153,29 @@ def with_fill(spec: TensorSpec, fill: Fill) -> TensorSpec:
 
 @FAMILIES.add(*THREE)
 def of_three(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Three tensors, or two and a number, of weights of one layer and of many short rows."""
+    """Three tensors, or two and a number, of the weights of a layer, and few of them."""
     why, arguments = THREE[next(name for name in operator.names if name in THREE)]
-    for shape, notes in shared.of_one(size, (f"{why}: long rows", f"{why}: many short rows")):
+    for shape, notes in shared.of_one(
+        size, (f"{why}: long rows", f"{why}: few rows, which stay in cache")
+    ):
         yield {**arguments(tensor(*shape)), **notes}
 
 
-@FAMILIES.add("clamp.Tensor", "clip.Tensor")
-def clamp_between_tensors(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.add("clamp.Tensor", "clip.Tensor", replaces="its bounds are tensors")
+def clamp_between_tensors(operator: Operator, size: Preset) -> Rows:
     """A tensor, and bounds for each element or each column."""
     rows, columns = square(size)
-    for bounds, why in (
-        ((rows, columns), "bounds for each element, as of a projected gradient step"),
-        ((1, columns), "bounds for each column, as of a policy's actions"),
-    ):
-        yield {
-            "self": tensor(rows, columns),
-            "min": fixed(*bounds, fill=between(-1.0, 0.0)),
-            "max": fixed(*bounds, fill=between(0.0, 1.0)),
-            WHY: why,
-        }
-
-
-@FAMILIES.also("clamp.default")
-def lower_bound(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A lower bound alone, as keeps norms from zero before a division."""
-    yield {"self": tensor(*square(size)), "min": 0.0}
-
-
-@FAMILIES.also("logit")
-def logit_away_from_bounds(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Probabilities that are kept from 0 and 1 first, as those of another network."""
-    yield {"self": tensor(*square(size), fill=PROBABILITY), "eps": 1e-6}
-
-
-@FAMILIES.also("add.Tensor", "sub.Tensor", "rsub.Tensor")
-def with_factor(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A term with a factor, as decay adds a share of the weights to their gradient."""
-    shape = square(size)
-    yield {"self": tensor(*shape), "other": tensor(*shape), "alpha": 0.01}
+    return {
+        why: call(
+            self=tensor(rows, columns),
+            min=fixed(*bounds, fill=between(-1.0, 0.0)),
+            max=fixed(*bounds, fill=between(0.0, 1.0)),
+        )
+        for bounds, why in (
+            ((rows, columns), "bounds for each element, for a projected gradient step"),
+            ((1, columns), "bounds for each column, such as a policy's actions"),
+        )
+    }
 
 
 @FAMILIES.also("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor")
@@ -230,45 +213,7 @@ def scaled(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.also("abs", "exp.default")
-def of_spectrum(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Complex numbers, as of a spectrum."""
-    yield {"self": tensor(*square(size), dtype=COMPLEX)}
-
-
-@FAMILIES.also("pow.Tensor_Scalar")
-def special_powers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Exponents for which no power is computed."""
-    for exponent, why in (
-        (2, "squares, as of Llama's normalisation: a product in place of a power"),
-        (0.5, "square roots, which have an instruction"),
-    ):
-        yield {"self": tensor(*square(size), fill=POSITIVE), "exponent": exponent, WHY: why}
-
-
 TRANSPOSED = "a matrix and a transposed one: one of them is read across its rows"
-SPREAD = "every other column of a matrix, a view: no vector loads"
-
-VIEWED = (
-    *("abs", "cos", "exp", "neg", "rsqrt", "sigmoid", "sin", "sqrt", "tanh", "relu", "gelu"),
-    *("silu", "clamp.default", "erf"),
-)
-"""Operators of one tensor that stand for the kinds of kernels: one instruction or many, vectorised
-or by calls."""
-
-
-@FAMILIES.also(*VIEWED)
-def view(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Every other column of a matrix, which is no block of memory."""
-    spec = every_other_column(square(size), gradient=True)
-    # Those that write to their tensor have the name of the others too.
-    fill = POSITIVE if POSITIVE_ONLY & set(operator.names) else NORMAL
-    own: Arguments = {"min": -1.0, "max": 1.0} if "clamp" in operator.names else {}
-    yield {"self": with_fill(spec, fill), **own, WHY: SPREAD}
-
-
-POSITIVE_ONLY = frozenset({"rsqrt", "sqrt"})
-"""Operators among `VIEWED` of numbers above zero."""
 
 VIEWED_PAIRS = ("add.Tensor", "div.Tensor", "lt.Tensor", "maximum", "mul.Tensor", "sub.Tensor")
 """Operators of two tensors that stand for the kinds of kernels."""
@@ -279,14 +224,46 @@ def two_views(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors whose elements are in different orders, or not adjacent."""
     side = square(size)
     right = POSITIVE if "div" in operator.names else NORMAL
-    for one, other, why in (
-        (tensor(*side), transposed(side, gradient=True), TRANSPOSED),
-        (every_other_column(side, gradient=True), every_other_column(side, gradient=True), SPREAD),
-    ):
-        yield {"self": one, "other": with_fill(other, right), WHY: why}
+    other = transposed(tensor(*side, fill=right))
+    yield {"self": tensor(*side), "other": other, WHY: TRANSPOSED}
     maps = tensor(*feature_maps(size))
     yield {
         "self": msgspec.structs.replace(maps, memory_format="channels_last"),
         "other": with_fill(maps, right),
-        WHY: "feature maps with channels last and others with channels first, as of two layers",
+        WHY: "two layers' feature maps, one with channels last and one with channels first",
     }
+
+
+FURTHER: dict[str, Variants] = {
+    "clamp.default": lambda size: {
+        "A lower bound alone, as keeps norms from zero before a division": call(
+            self=tensor(*square(size)), min=0.0
+        )
+    },
+    "logit": lambda size: {
+        "Probabilities that are kept from 0 and 1 first, as those of another network": call(
+            self=tensor(*square(size), fill=PROBABILITY), eps=1e-6
+        )
+    },
+    "special_round": lambda size: {
+        "Numbers rounded to integers: one pass, where tenths take three": call(
+            self=tensor(*square(size))
+        )
+    },
+    "add.Tensor sub.Tensor rsub.Tensor": lambda size: {
+        "Two terms, one with a factor, as weights and their gradient in a step of descent": call(
+            self=tensor(*square(size)), other=tensor(*square(size)), alpha=0.01
+        )
+    },
+    "abs exp.default": lambda size: {
+        "complex numbers, each of two real ones": call(self=tensor(*square(size), dtype=COMPLEX))
+    },
+    "pow.Tensor_Scalar": lambda size: {
+        why: call(self=tensor(*square(size), fill=POSITIVE), exponent=exponent)
+        for exponent, why in (
+            (2, "squares in Llama's normalisation: a product in place of a power"),
+            (0.5, "square roots, which have an instruction"),
+        )
+    },
+}
+add_rows(FAMILIES.also, FURTHER)

@@ -1,4 +1,4 @@
-"""Families of PyTorch's reading of pictures and volumes at the places of a grid."""
+"""Families of PyTorch's reading of images and volumes at the points of a grid."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import network_maps
-from opperf.rules.registering import Families
+from opperf.rules.image_shapes import network_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.layers import MODES, PADDINGS
-from opperf.rules.values import Arguments, between, tensor
+from opperf.rules.values import Arguments, between, call, taken, tensor
 
 FAMILIES = Families()
 
 PLACES = between(-1.1, 1.1)
-"""Where pictures are read: most places are within them, a few beyond."""
+"""Where images are read: most points are within them, a few beyond."""
 
 
 class Reading(NamedTuple):
@@ -49,14 +49,14 @@ class Reading(NamedTuple):
         }
 
 
-def pictures(size: Preset) -> tuple[Reading, ...]:
-    """Readings of pictures and of feature maps."""
+def images(size: Preset) -> tuple[Reading, ...]:
+    """Readings of images and of feature maps."""
     maps = network_maps(size, 64, 64, 64, samples=4)
     photographs = network_maps(size, 3, 256, 256, samples=4)
     crops = network_maps(size, 3, 128, 128, samples=2)
     queries = size.extent(300, least=16)
     return (
-        Reading("spatial transformer, pictures turned to be read", photographs, photographs[2:]),
+        Reading("spatial transformer, images rotated to be read", photographs, photographs[2:]),
         Reading(
             "Deformable DETR, four points of each query and head, of one level",
             network_maps(size, 32, 64, 64, samples=16),
@@ -69,14 +69,9 @@ def pictures(size: Preset) -> tuple[Reading, ...]:
             padding="border",
             align=True,
         ),
+        Reading("labels moved with their images, which are not mixed", crops, crops[2:], "nearest"),
         Reading(
-            "labels moved with their pictures, which are not mixed",
-            crops,
-            crops[2:],
-            "nearest",
-        ),
-        Reading(
-            "StyleGAN's kind of augmentation, cubic and mirrored at the border",
+            "images warped as augmentation, cubic and mirrored at the border",
             crops,
             crops[2:],
             "cubic",
@@ -101,50 +96,45 @@ def volumes(size: Preset) -> tuple[Reading, ...]:
 
 
 def readings(operator: Operator, size: Preset) -> tuple[Reading, ...]:
-    """What an operator reads: of any number of axes, one of each."""
+    """Returns an operator's readings: of any number of axes, one of each."""
     if "2d" in operator.name:
-        return pictures(size)
+        return images(size)
     if "3d" in operator.name:
         return volumes(size)
-    return (pictures(size)[0], pictures(size)[2], volumes(size)[0])
+    return (images(size)[0], images(size)[2], volumes(size)[0])
 
 
 @FAMILIES.add("grid_sampler", "grid_sampler_3d")
 @FAMILIES.also("grid_sampler_2d.default")
-def grid_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Pictures and volumes, with each way to read between and beyond their elements."""
-    for one in readings(operator, size):
-        yield {WHY: one.why, **one.arguments}
+def grid_sampler(operator: Operator, size: Preset) -> Rows:
+    """Images and volumes, with each way to read between and beyond their elements."""
+    return {reading.why: reading.arguments for reading in readings(operator, size)}
 
 
 @FAMILIES.add("grid_sampler_3d_backward")
 @FAMILIES.also("grid_sampler_2d_backward.default")
 def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of such readings, to the maps and to the places."""
-    for one in readings(operator, size):
+    for reading in readings(operator, size):
         yield {
-            WHY: one.why,
-            "grad_output": tensor(*one.output),
-            **one.arguments,
+            WHY: reading.why,
+            "grad_output": tensor(*reading.output),
+            **reading.arguments,
             "output_mask": (True, True),
         }
 
 
 @FAMILIES.add("cudnn_grid_sampler", "cudnn_grid_sampler_backward")
 def of_cudnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Linear readings of pictures with zeros beyond, the only ones that cuDNN has."""
-    for one in pictures(size)[:2]:
-        passed: Arguments = {
-            "self": one.arguments["input"],
-            "grid": one.arguments["grid"],
-            "grad_output": tensor(*one.output),
-        }
-        taken = {each.name for each in operator.parameters}
-        yield {WHY: one.why, **{name: value for name, value in passed.items() if name in taken}}
+    """Linear readings of images with zeros beyond, the only ones that cuDNN has."""
+    for reading in images(size)[:2]:
+        maps, places = (reading.arguments[name] for name in ("input", "grid"))
+        passed = call(self=maps, grid=places, grad_output=tensor(*reading.output))
+        yield {WHY: reading.why, **taken(operator, passed)}
 
 
 MAPS = (
-    ("spatial transformer, pictures of 224 x 224", (3, 224, 224)),
+    ("spatial transformer, images of 224 x 224", (3, 224, 224)),
     ("spatial transformer, digits of 28 x 28, a matrix for each of many", (1, 28, 28)),
     ("a scan turned and scaled, to train with", (1, 64, 64, 64)),
 )
@@ -156,7 +146,7 @@ MAPS = (
     *("cudnn_affine_grid_generator", "cudnn_affine_grid_generator_backward"),
 )
 def affine(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Affine maps of pictures and of volumes, a matrix for each sample."""
+    """Affine maps of images and of volumes, a matrix for each sample."""
     for_cudnn = operator.name.startswith("cudnn")
     for why, (channels, *sides) in MAPS:
         samples = 32 if sides[0] == 28 else 8 if len(sides) == 2 else 1

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal, votes
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import BOOLEAN, PADDED, SEQUENCE, Arguments, below, fixed
+from opperf.rules.values import BOOLEAN, PADDED, SEQUENCE, Arguments, below, call, fixed
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -40,17 +40,29 @@ def numbers(size: Preset, fill: Fill, dtype: str = WIDE) -> TensorSpec:
 
 def one(fill: Fill, why: str, dtype: str = WIDE, **others: Argument) -> Variants:
     """The configuration of an operator of one vector, and of plain values."""
-    return lambda size: [{"self": numbers(size, fill, dtype), **others, WHY: why}]
+    return lambda size: {why: call(self=numbers(size, fill, dtype), **others)}
 
 
 def scalar(value: int, fill: Fill, why: str) -> Variants:
     """The configuration of an operator of a number and a vector."""
-    return lambda size: [{"self": value, "other": numbers(size, fill), WHY: why}]
+    return lambda size: {why: call(self=value, other=numbers(size, fill))}
 
 
 def two(left: Fill, right: Fill, why: str) -> Variants:
     """The configuration of an operator of two vectors."""
-    return lambda size: [{"self": numbers(size, left), "other": numbers(size, right), WHY: why}]
+    return lambda size: {why: call(self=numbers(size, left), other=numbers(size, right))}
+
+
+ROUNDING = {"floor": "rounded down", "trunc": "rounded to zero"}
+"""Modes of a division, each with what it does."""
+
+
+def rounded(operands: Callable[[Preset], Arguments], why: str) -> Variants:
+    """The configurations of a division of integers in each rounding mode."""
+    return lambda size: {
+        f"{why}, {text}": call(**operands(size), rounding_mode=mode)
+        for mode, text in ROUNDING.items()
+    }
 
 
 def nodes(size: Preset) -> Fill:
@@ -73,21 +85,6 @@ def edges(size: Preset) -> Iterable[Arguments]:
     yield {"self": drawn, "dim": 0, WHY: "sampled edges of a dense graph, by both ends: each once"}
 
 
-def members(size: Preset) -> Iterable[Arguments]:
-    """Two lists of nodes of one graph."""
-    yield {
-        "elements": numbers(size, nodes(size)),
-        "test_elements": numbers(size, nodes(size)),
-        WHY: "nodes of a large graph in int64, which of them are in a batch",
-    }
-
-
-def padding(size: Preset) -> Iterable[Arguments]:
-    """The mask of a batch of long texts, and zero."""
-    mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
-    yield {"self": mask, "other": 0, WHY: "where a mask of padding in int64 is zero"}
-
-
 def lengths(size: Preset) -> Iterable[Arguments]:
     """The mask of a batch of long texts, counted."""
     mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
@@ -97,30 +94,25 @@ def lengths(size: Preset) -> Iterable[Arguments]:
 def bits(first: Fill, why: str) -> Variants:
     """The configuration of a shift of bytes by the place of each of their bits."""
 
-    def made(size: Preset) -> Iterable[Arguments]:
+    def made(size: Preset) -> Rows:
         columns = BITS_OF_BYTE if first == BOOLEAN else 1
-        yield {
-            "self": fixed(*vector(size), columns, fill=first, dtype=BYTE),
-            "other": fixed(BITS_OF_BYTE, fill=SEQUENCE, dtype=BYTE),
-            WHY: why,
+        return {
+            why: call(
+                self=fixed(*vector(size), columns, fill=first, dtype=BYTE),
+                other=fixed(BITS_OF_BYTE, fill=SEQUENCE, dtype=BYTE),
+            )
         }
 
     return made
 
 
-def positions(size: Preset) -> Iterable[Arguments]:
-    """The mask of a batch of long texts."""
-    mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
-    yield {"self": mask, "dim": 1, WHY: "a mask of padding in int64, summed to tokens' positions"}
-
-
 def fields(operator: str, wide: int, byte: int, whys: tuple[str, str]) -> dict[str, Variants]:
     """The configurations of an operator that takes one of two packed numbers."""
     return {
-        operator: lambda size: [
-            {"self": numbers(size, IDENTIFIERS), "other": wide, WHY: whys[0]},
-            {"self": numbers(size, below(256), BYTE), "other": byte, WHY: whys[1]},
-        ]
+        operator: lambda size: {
+            whys[0]: call(self=numbers(size, IDENTIFIERS), other=wide),
+            whys[1]: call(self=numbers(size, below(256), BYTE), other=byte),
+        }
     }
 
 
@@ -143,7 +135,7 @@ ROWS: Mapping[str, Variants] = {
             ("and", (1 << HALF) - 1, IDENTIFIERS, "one of two indices in each int64"),
             ("or", 1 << 2 * HALF, IDENTIFIERS, "a flag above two indices in each int64"),
             ("xor", SEED, IDENTIFIERS, "hashes in int64 mixed with a seed"),
-            ("left_shift", 1, below(63), "the bit of each flag in int64, as of sets of labels"),
+            ("left_shift", 1, below(63), "the bit of each flag in int64, for sets of labels"),
             ("right_shift", SEED, below(63), "a seed in int64 shifted to each of its bits"),
         )
     },
@@ -161,35 +153,52 @@ ROWS: Mapping[str, Variants] = {
     "bitwise_or.Tensor": two(
         IDENTIFIERS, IDENTIFIERS, "two sets of forty flags in int64: of either"
     ),
-    "bitwise_right_shift.Tensor": bits(below(256), "each bit of bytes, as of a packed mask"),
+    "bitwise_right_shift.Tensor": bits(below(256), "each bit of bytes, such as a packed mask"),
     "bitwise_xor.Scalar": one(IDENTIFIERS, "hashes in int64, with a seed mixed in", other=SEED),
     "bitwise_xor.Tensor": two(IDENTIFIERS, IDENTIFIERS, "two hashes of 64 bits mixed"),
     "bincount.default": one(
         below(256), "bytes of pixels, as a histogram of brightness", BYTE, minlength=256
     ),
-    "cumsum.default": positions,
-    "div.Scalar_mode": one(
-        IDENTIFIERS,
+    "cumsum.default": lambda size: {
+        "a mask of padding in int64, summed to tokens' positions": call(
+            self=fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE), dim=1
+        )
+    },
+    "div.Scalar_mode": rounded(
+        lambda size: {"self": numbers(size, IDENTIFIERS), "other": BUCKETS},
         "identifiers in int64 to blocks of a hundred thousand",
-        other=BUCKETS,
-        rounding_mode="floor",
     ),
-    "eq.Scalar": padding,
-    "eq.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, as of an accuracy"),
+    "div.Tensor_mode": rounded(
+        lambda size: {
+            "self": numbers(size, HASHES),
+            "other": numbers(size, below(BUCKETS, start=1)),
+        },
+        "signed hashes in int64, each by the extent of a table of its own",
+    ),
+    "eq.Scalar": lambda size: {
+        "where a mask of padding in int64 is zero": call(
+            self=fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE), other=0
+        )
+    },
+    "eq.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, for accuracy"),
     "floor_divide.Scalar": one(below(1 << HALF), "flat indices in int64 to their rows", other=1024),
     "gcd.default": two(
         LARGE, LARGE, "large numerators and denominators in int64: more steps than small ones"
     ),
     "ge.Tensor": causal("self", "other", WIDE),
     "gt.Tensor": before("other", "self", WIDE),
-    "isin.Tensor_Tensor": members,
+    "isin.Tensor_Tensor": lambda size: {
+        "nodes of a large graph in int64, which of them are in a batch": call(
+            elements=numbers(size, nodes(size)), test_elements=numbers(size, nodes(size))
+        )
+    },
     "lcm.default": two(
         LARGE, LARGE, "large denominators in int64, of fractions that are added: more steps"
     ),
     "le.Tensor": before("other", "self", WIDE),
     "lt.Tensor": before("self", "other", WIDE),
     "mode.default": votes("self", "dim", WIDE),
-    "ne.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, as of an error rate"),
+    "ne.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, for an error rate"),
     "remainder.Scalar": one(
         IDENTIFIERS, "identifiers in int64 to rows of a hashed table", other=BUCKETS
     ),
@@ -207,13 +216,8 @@ ROWS: Mapping[str, Variants] = {
         for name in ("argsort", "sort")
     },
     "sum.dim_IntList": lengths,
-    **dict.fromkeys(("_unique.default", "_unique2.default"), ends),
+    "_unique.default _unique2.default": ends,
     "unique_dim.default": edges,
 }
-"""Configurations by overload."""
 
-
-@FAMILIES.also(*ROWS)
-def integers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an overload in `ROWS`."""
-    return configurations_of(ROWS, operator, size)
+add_rows(FAMILIES.also, ROWS)

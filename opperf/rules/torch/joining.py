@@ -2,19 +2,186 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from opperf.model import Operator
+import numpy as np
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Array, Roles, Table, Use, Values, merge, use, uses
 from opperf.rules.bert import FEED_FORWARD, UNITS, few_sentences, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.families.shapes import PARTS
-from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.layouts import in_channels_last, transposed
-from opperf.rules.values import Arguments, tensor, tensors
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import Arguments, call, fixed, literal, tensor, tensors, transposed
+from opperf.rules.variants import Variants, add_rows
+
+
+class Way(NamedTuple):
+    """How an argument says where the parts of a tensor begin."""
+
+    starts: Callable[[Any, int], Sequence[int]]
+    """Where the parts but the first begin, by the argument and the extent of the axis."""
+    of_parts: Callable[[int, int], Any] = lambda parts, extent: None
+    """The argument of equal parts, by their number and the extent; None if there is none."""
+    of_starts: Callable[[tuple[int, ...], int], Any] = lambda starts, extent: None
+    """The argument of parts that begin at indices; None if there is none."""
+
+
+def every(step: int, extent: int) -> Sequence[int]:
+    """The starts of parts of one extent, of which the last may be shorter."""
+    return range(step, extent, step)
+
+
+def after(sizes: Sequence[int]) -> list[int]:
+    """The starts of parts of these extents."""
+    return [int(end) for end in np.cumsum(sizes)[:-1]]
+
+
+def nearly_equal(parts: int, extent: int) -> list[int]:
+    """The starts of parts whose extents differ by one at most, the longer ones first."""
+    least, longer = divmod(extent, parts)
+    return after([least + (i < longer) for i in range(parts)])
+
+
+def sections_or_indices(value: Array, extent: int) -> Sequence[int]:
+    """The starts of as many parts as a number says, or at a vector's indices."""
+    return value.tolist() if value.ndim else nearly_equal(int(value), extent)
+
+
+CHUNKS = Way(lambda parts, extent: every(-(-extent // parts), extent), lambda parts, extent: parts)
+STEPS = Way(every, lambda parts, extent: extent // parts)
+SIZES = Way(
+    lambda sizes, extent: after(sizes),
+    lambda parts, extent: (extent // parts,) * parts,
+    lambda starts, extent: tuple(np.diff((0, *starts, extent)).tolist()),
+)
+SECTIONS = Way(nearly_equal, lambda parts, extent: parts)
+INDICES = Way(lambda indices, extent: indices, of_starts=lambda starts, extent: starts)
+TENSOR = Way(
+    sections_or_indices,
+    of_starts=lambda starts, extent: fixed(len(starts), fill=literal(starts), dtype="int64"),
+)
+
+
+def split(argument: str, way: Way, axis: int | None = None) -> Use:
+    """The use of an operator that splits along an axis: a fixed one, or that of its `dim`."""
+
+    def roles_of(self: Array, dim: int = 0, **others: Any) -> dict[str, Any]:
+        along = dim if axis is None else axis
+        starts = way.starts(others.pop(argument), self.shape[along])
+        assert not others
+        return {"x": self, "axis": along, "starts": tuple(starts)}
+
+    def arguments_of(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        x = roles["x"]
+        assert isinstance(x, TensorSpec)
+        extent = x.shape[axis or 0]
+        if "parts" in roles:
+            value = way.of_parts(roles["parts"], extent)  # type: ignore[arg-type]
+        else:
+            value = way.of_starts(roles["starts"], extent)  # type: ignore[arg-type]
+        return None if value is None else {"self": x, argument: value}
+
+    return use("split", roles_of, to_arguments=arguments_of)
+
+
+SPLIT: Table = {
+    "chunk": split("chunks", CHUNKS),
+    "split.Tensor": split("split_size", STEPS),
+    "split.sizes": split("split_size", SIZES),
+    "split_copy.Tensor": split("split_size", STEPS),
+    "split_with_sizes": split("split_sizes", SIZES),
+    "split_with_sizes_copy": split("split_sizes", SIZES),
+    "tensor_split.indices": split("indices", INDICES),
+    "tensor_split.sections": split("sections", SECTIONS),
+    "tensor_split.tensor_indices_or_sections": split("tensor_indices_or_sections", TENSOR),
+    "unbind.int": use("unstack", "x=self axis=dim"),
+    "unbind_copy.int": use("unstack", "x=self axis=dim"),
+    "unsafe_chunk": split("chunks", CHUNKS),
+    "unsafe_split.Tensor": split("split_size", STEPS),
+    "unsafe_split_with_sizes": split("split_sizes", SIZES),
+    **{
+        f"{name}.{overload}": split(argument, way, axis)
+        for axis, name in enumerate(("vsplit", "hsplit", "dsplit"))
+        for overload, argument, way in (
+            ("array", "indices", INDICES),
+            ("int", "sections", SECTIONS),
+        )
+    },
+}
+
+
+def _unflat_roles(flat: Array, tensors: list[Array]) -> dict[str, Any]:
+    starts = after([tensor.size for tensor in tensors])
+    return {"x": flat, "axis": 0, "starts": tuple(starts)}
+
+
+def _sequences_roles(
+    sequences: list[Array],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> dict[str, Any]:
+    step = 1 if padding_side == "right" else -1
+    return {"tensors": [sequence[::step] for sequence in sequences], "value": padding_value}
+
+
+def _as_batch(made: Array, arguments: Values) -> Array:
+    own = made if arguments.get("padding_side", "right") == "right" else made[:, ::-1]
+    return own if arguments.get("batch_first") else np.swapaxes(own, 0, 1)
+
+
+def joined(operation: str) -> Use:
+    """The use of an operator that joins tensors along an axis."""
+    return use(
+        operation,
+        lambda tensors, dim=0: {"tensors": tensors, "axis": dim},
+        to_arguments="tensors axis=dim",
+    )
+
+
+JOINED: Table = {
+    **uses(("hstack", "vstack", "dstack", "column_stack"), "tensors"),
+    **dict.fromkeys(("cat", "concat", "concatenate"), joined("concatenate")),
+    "block_diag": use("block_diagonal", "tensors"),
+    "broadcast_tensors": use("broadcast_together", "tensors"),
+    "cartesian_prod": use(
+        "meshgrid",
+        "tensors",
+        lambda made, arguments: np.stack([coordinates.ravel() for coordinates in made], axis=-1),
+        indexing="ij",
+    ),
+    "combinations": use("combinations", "x=self length=r repeated=with_replacement"),
+    "flatten_dense_tensors": use(
+        "concatenate",
+        lambda tensors: {"tensors": [tensor.ravel() for tensor in tensors], "axis": 0},
+    ),
+    "meshgrid.default": use("meshgrid", "tensors", indexing="ij"),
+    "meshgrid.indexing": use("meshgrid", "tensors indexing"),
+    "pad_sequence": use(
+        "pad_sequences",
+        _sequences_roles,
+        _as_batch,
+        "tensors=sequences value=padding_value",
+        {"batch_first": True},
+    ),
+    "row_stack": use("vstack", "tensors"),
+    "stack": joined("stack"),
+    "unflatten_dense_tensors": use(
+        "split",
+        _unflat_roles,
+        lambda made, arguments: [
+            vector.reshape(like.shape)
+            for vector, like in zip(made, arguments["tensors"], strict=True)
+        ],
+    ),
+}
+
+OPERATIONS: Table = merge(SPLIT, JOINED)
+
 
 FAMILIES = Families()
 
@@ -31,54 +198,34 @@ def small_parameters(size: Preset) -> tuple[tuple[int, ...], ...]:
 
 
 VARIANTS: Mapping[str, Variants] = {
-    "cartesian_prod": lambda size: [
-        {
-            "tensors": tensors([tensor(extent)] * count),
-            WHY: why,
-        }
-        for extent, count, why in (
-            (size.extent(1024), 2, "each pair of two lists, as the points of a grid search"),
-            (size.extent(96), 3, "each triple of three lists, as the points of a volume"),
-        )
-    ],
-    "flatten_dense_tensors": lambda size: [
-        {"tensors": tensors(tensor(*shape) for shape in shapes), WHY: why}
+    "flatten_dense_tensors": lambda size: {
+        why: call(tensors=tensors(tensor(*shape) for shape in shapes))
         for shapes, why in (
-            (parameters(size), "a few large gradients to a bucket, as for a sum over devices"),
+            (parameters(size), "a few large gradients to a bucket, for a sum over devices"),
             (small_parameters(size), "many small gradients to a bucket: short copies"),
         )
-    ],
-    "unflatten_dense_tensors": lambda size: [
-        {
-            "flat": tensor(sum(tensor(*shape).size for shape in shapes)),
-            "tensors": tensors(tensor(*shape) for shape in shapes),
-            WHY: why,
-        }
+    },
+    "unflatten_dense_tensors": lambda size: {
+        why: call(
+            flat=tensor(sum(tensor(*shape).size for shape in shapes)),
+            tensors=tensors(tensor(*shape) for shape in shapes),
+        )
         for shapes, why in (
             (parameters(size), "a bucket back to a few large gradients: views"),
             (small_parameters(size), "a bucket back to many small gradients: views"),
         )
-    ],
+    },
 }
 
 
-@FAMILIES.add(*VARIANTS)
-def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Lists of tensors."""
-    return own(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)
 
 
 @FAMILIES.also("cat.default")
 def in_memory(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors whose elements are not in the order of their axes, and ones of unlike extents."""
-    maps = feature_maps(size)
     yield {
-        "tensors": tensors([in_channels_last(maps)] * LIST_LENGTH),
-        "dim": 1,
-        WHY: "channels last: channels of feature maps, as in DenseNet: short copies",
-    }
-    yield {
-        "tensors": tensors([transposed(square(size))] * LIST_LENGTH),
+        "tensors": tensors([transposed(tensor(*square(size)))] * LIST_LENGTH),
         "dim": 0,
         WHY: "x.T of several matrices, rows one after another: copied element by element",
     }
@@ -112,24 +259,23 @@ def heads(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.also("chunk.default", "unsafe_chunk.default")
-def gates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A projection that is taken apart along the last axis."""
-    yield {
-        "self": tensor(size.batch, PARTS * UNITS),
-        "chunks": PARTS,
-        "dim": 1,
-        WHY: "the four gates of an LSTM's cell, side by side",
-    }
-
-
 @FAMILIES.also("pad_sequence.default")
-def in_front(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def in_front(operator: Operator, size: Preset) -> Rows:
     """Sequences of different lengths, with the padding in front and time first."""
     batch, longest = tokens(size)
     lengths = [longest - i * longest // (2 * batch) for i in range(batch)]
-    yield {
-        "sequences": tensors(tensor(length, UNITS) for length in lengths),
-        "padding_side": "left",
-        WHY: "prompts of different lengths, padded in front, as decoders need them",
+    return {
+        "prompts of different lengths, padded in front, as decoders need them": call(
+            sequences=tensors(tensor(length, UNITS) for length in lengths), padding_side="left"
+        )
     }
+
+
+FURTHER: dict[str, Variants] = {
+    "chunk.default unsafe_chunk.default": lambda size: {
+        "the four gates of an LSTM's cell, side by side": call(
+            self=tensor(size.batch, PARTS * UNITS), chunks=PARTS, dim=1
+        )
+    }
+}
+add_rows(FAMILIES.also, FURTHER)

@@ -5,21 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from opperf.model import Operator, TensorSpec
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles
-from opperf.rules.configurations import DTYPE, WHY
+from opperf.rules import bert
+from opperf.rules.configurations import DTYPE, FORM, TAGS, WHY
 from opperf.rules.llama import HALF, HEADS, KEYS, UNITS, WIDTH, feed_forward, prompt, steps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import shuffled
-from opperf.rules.torch.product_layouts import transposed
+from opperf.rules.torch.operations.layers import OPERATIONS
 from opperf.rules.torch.quantization import BLOCK, EIGHT, NIBBLES
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import POSITIVE, SEQUENCE, Arguments, fixed, tensor
-from opperf.rules.values import transposed as transposed_as
+from opperf.rules.values import POSITIVE, SEQUENCE, Arguments, call, fixed, tensor, transposed
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
+
+IN_HALF: Arguments = {DTYPE: HALF}
 
 
 @FAMILIES.also("mm.default")
@@ -27,8 +31,8 @@ def products(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tokens by a layer's weights, which are stored transposed."""
     for tokens, why in steps(size):
         inputs, outputs = feed_forward(size)
-        made: Arguments = {"self": tensor(tokens, inputs), "mat2": transposed(inputs, outputs)}
-        yield {**made, DTYPE: HALF, WHY: why}
+        weight = transposed(tensor(inputs, outputs))
+        yield {"self": tensor(tokens, inputs), "mat2": weight, DTYPE: HALF, WHY: why}
 
 
 @FAMILIES.also("linear.default")
@@ -62,24 +66,41 @@ def quantised(operator: Operator, size: Preset) -> Iterable[Arguments]:
         },
         "_int_mm": {
             "self": fixed(32, inputs, dtype="int8", fill=EIGHT),
-            "mat2": transposed_as(inputs, outputs, "int8", EIGHT),
+            "mat2": transposed(fixed(inputs, outputs, dtype="int8", fill=EIGHT)),
         },
     }
-    yield {**made[operator.name], WHY: QUANTISED}
+    yield {**made[operator.name], WHY: QUANTISED, TAGS: (FORM,)}
+
+
+@FAMILIES.also("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu")
+@by_role(OPERATIONS)
+def projected(operation: CanonicalOperation, size: Preset) -> Rows:
+    """Queries, keys and values as a projection of tokens leaves them: the heads of a token lie next
+    to each other in memory."""
+    batch, length = bert.tokens(size)
+    dense = tensor(batch, bert.HEADS, length, bert.WIDTH)
+    strides = (length * bert.HEADS * bert.WIDTH, bert.WIDTH, bert.HEADS * bert.WIDTH, 1)
+    heads = msgspec.structs.replace(dense, strides=strides)
+    return {
+        "BERT-base, the heads of a token next to each other in memory, as projections are": call(
+            query=heads, key=heads, value=heads
+        )
+    }
 
 
 @FAMILIES.also("scaled_dot_product_attention")
-@by_role
-def reading(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+@by_role(OPERATIONS)
+def reading(operation: CanonicalOperation, size: Preset) -> Rows:
     """A prompt, each of whose tokens attends to those before it."""
     keys = tensor(1, KEYS, prompt(size), WIDTH)
-    yield {
-        "query": tensor(1, HEADS, prompt(size), WIDTH),
-        "key": keys,
-        "value": keys,
-        "causal": True,
-        DTYPE: HALF,
-        WHY: "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys",
+    return {
+        "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys": call(
+            query=tensor(1, HEADS, prompt(size), WIDTH),
+            key=keys,
+            value=keys,
+            causal=True,
+            **IN_HALF,
+        )
     }
 
 
@@ -96,38 +117,6 @@ def queries(size: Preset, half: int | None = None) -> TensorSpec:
 ROTARY = "Llama 3 8B, rotary embedding of 2048 tokens"
 
 
-@FAMILIES.also("neg.default")
-def negated_half(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The second half of each head's vector."""
-    yield {
-        "self": queries(size, half=1),
-        DTYPE: HALF,
-        WHY: f"{ROTARY}: the second half of each head, negated",
-    }
-
-
-@FAMILIES.also("cat.default")
-def turned(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The halves of each head's vector in the other order, the first of which was negated."""
-    yield {
-        "tensors": (tensor(1, HEADS, prompt(size), WIDTH // 2), queries(size, half=0)),
-        "dim": -1,
-        DTYPE: HALF,
-        WHY: f"{ROTARY}: the halves of each head exchanged",
-    }
-
-
-@FAMILIES.also("mul.Tensor")
-def by_cosines(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Queries by the cosine of each place, which all heads share."""
-    yield {
-        "self": queries(size),
-        "other": fixed(1, 1, prompt(size), WIDTH),
-        DTYPE: HALF,
-        WHY: f"{ROTARY}: by cosines that all heads share",
-    }
-
-
 def cache(size: Preset) -> TensorSpec:
     """Room for the keys of a text of twice the prompt's length."""
     return tensor(1, KEYS, 2 * prompt(size), WIDTH)
@@ -137,55 +126,62 @@ CACHED = "Llama 3 8B, the keys of 2048 tokens to a cache of 4096"
 
 
 @FAMILIES.also("copy_")
-def to_part(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def to_part(operator: Operator, size: Preset) -> Rows:
     """Keys to the first half of a cache."""
     _, heads, room, width = cache(size).shape
     part = (1, heads, prompt(size), width)
     strides = (heads * room * width, room * width, width, 1)
-    yield {
-        "self": TensorSpec(part, "", strides=strides),
-        "src": fixed(*part),
-        DTYPE: HALF,
-        WHY: f"{CACHED}: a slice of it",
+    return {
+        f"{CACHED}: a slice of it": call(
+            self=TensorSpec(part, "", strides=strides), src=fixed(*part), **IN_HALF
+        )
     }
 
 
-@FAMILIES.also("index_copy.default")
-def to_places(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Keys to the places of their tokens."""
-    yield {
-        "self": cache(size),
-        "dim": 2,
-        "index": fixed(prompt(size), fill=SEQUENCE, dtype="int64"),
-        "source": tensor(1, KEYS, prompt(size), WIDTH),
-        DTYPE: HALF,
-        WHY: f"{CACHED}, by their places",
-    }
-
-
-@FAMILIES.also("slice_scatter")
-def to_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Keys to the first half of a cache, as a new tensor."""
-    yield {
-        "self": cache(size),
-        "src": tensor(1, KEYS, prompt(size), WIDTH),
-        "dim": 2,
-        "start": 0,
-        "end": prompt(size),
-        DTYPE: HALF,
-        WHY: f"{CACHED}, as a compiled graph does it",
-    }
-
-
-@FAMILIES.also("index_put.default")
-def to_slots(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Keys to slots of a cache that several texts share."""
-    slots = 8 * prompt(size)
-    index = shuffled(prompt(size))
-    yield {
-        "self": tensor(slots, KEYS, WIDTH),
-        "indices": (index,),
-        "values": tensor(prompt(size), KEYS, WIDTH),
-        DTYPE: HALF,
-        WHY: "Llama 3 8B, the keys of 2048 tokens to slots of a paged cache",
-    }
+FURTHER: dict[str, Variants] = {
+    "neg.default": lambda size: {
+        f"{ROTARY}: the second half of each head, negated": call(
+            self=queries(size, half=1), **IN_HALF
+        )
+    },
+    "cat.default": lambda size: {
+        f"{ROTARY}: the halves of each head exchanged": call(
+            tensors=(tensor(1, HEADS, prompt(size), WIDTH // 2), queries(size, half=0)),
+            dim=-1,
+            **IN_HALF,
+        )
+    },
+    "mul.Tensor": lambda size: {
+        f"{ROTARY}: by cosines that all heads share": call(
+            self=queries(size), other=fixed(1, 1, prompt(size), WIDTH), **IN_HALF
+        )
+    },
+    "index_copy.default": lambda size: {
+        f"{CACHED}, by their places": call(
+            self=cache(size),
+            dim=2,
+            index=fixed(prompt(size), fill=SEQUENCE, dtype="int64"),
+            source=tensor(1, KEYS, prompt(size), WIDTH),
+            **IN_HALF,
+        )
+    },
+    "slice_scatter": lambda size: {
+        f"{CACHED}, as a compiled graph does it": call(
+            self=cache(size),
+            src=tensor(1, KEYS, prompt(size), WIDTH),
+            dim=2,
+            start=0,
+            end=prompt(size),
+            **IN_HALF,
+        )
+    },
+    "index_put.default": lambda size: {
+        "Llama 3 8B, the keys of 2048 tokens to slots of a paged cache": call(
+            self=tensor((8 * prompt(size)), KEYS, WIDTH),
+            indices=(shuffled(prompt(size)),),
+            values=tensor(prompt(size), KEYS, WIDTH),
+            **IN_HALF,
+        )
+    },
+}
+add_rows(FAMILIES.also, FURTHER)

@@ -8,42 +8,45 @@ import msgspec
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles
 from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, network_maps
-from opperf.rules.registering import Families
-from opperf.rules.shapes import square
+from opperf.rules.image_shapes import feature_maps, network_maps
+from opperf.rules.registering import Families, Rows
+from opperf.rules.shapes import in_cache, square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.convolutions import channels_last
-from opperf.rules.torch.operations.layers import INDEX, KINDS
+from opperf.rules.torch.operations.layers import INDEX, KINDS, OPERATIONS
 from opperf.rules.torch.roles import by_role
 from opperf.rules.values import (
     ONES,
     PROBABILITY,
     Arguments,
     below,
+    call,
     fixed,
     literal,
     odds,
     repeated,
+    taken,
     tensor,
     zipf,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
 
 @FAMILIES.also("linear")
-@by_role
-def linear(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+@by_role(OPERATIONS)
+def linear(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers of language models, without a bias."""
     weight = tensor(FEED_FORWARD, UNITS)
-    for why, rows in (
-        ("T5-base, feed-forward block without a bias, of a text", size.extent(512, least=16)),
-        ("T5-base, feed-forward block, generating one word: a matrix by a vector", 1),
-    ):
-        yield {WHY: why, "data": tensor(1, rows, UNITS), "weight": weight}
+    return {
+        why: call(data=tensor(1, rows, UNITS), weight=weight)
+        for why, rows in (
+            ("T5-base, feed-forward block without a bias, of a text", size.extent(512, least=16)),
+            ("T5-base, feed-forward block, generating one word: a matrix by a vector", 1),
+        )
+    }
 
 
 def in_onednn(spec: TensorSpec) -> TensorSpec:
@@ -54,6 +57,7 @@ def in_onednn(spec: TensorSpec) -> TensorSpec:
 @FAMILIES.add(
     *("mkldnn_linear", "mkldnn_linear_backward", "mkldnn_linear_backward_input"),
     *("mkldnn_linear_backward_weights", "linear_backward"),
+    replaces="its tensors are in oneDNN's layout",
 )
 def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Passes of layers of BERT-base: for oneDNN, of tensors in its own layout."""
@@ -68,6 +72,7 @@ def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
         if own:
             data, made = in_onednn(data), in_onednn(made)
         offered: Arguments = {
+            WHY: why,
             "input_size": (rows, inputs),
             "self": data,
             "input": data,
@@ -77,25 +82,7 @@ def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "bias_defined": True,
             "output_mask": (True, True, True),
         }
-        names = {one.name for one in operator.parameters}
-        taken = {name: value for name, value in offered.items() if name in names}
-        yield {WHY: why, **taken}
-
-
-@FAMILIES.add("bilinear")
-def bilinear(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores of pairs of words, and of a word and its head."""
-    for why, rows, left, right, outputs in (
-        ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
-        ("neural tensor network, relations of pairs of entities", size.extent(512), 100, 100, 4),
-        ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
-    ):
-        yield {
-            WHY: why,
-            "input1": tensor(rows, left),
-            "input2": tensor(rows, right),
-            "weight": tensor(outputs, left, right),
-        }
+        yield taken(operator, offered)
 
 
 RATE = 0.1
@@ -103,49 +90,26 @@ RATE = 0.1
 
 
 @FAMILIES.add("feature_dropout", "feature_alpha_dropout")
-def feature_dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def feature_dropout(operator: Operator, size: Preset) -> Rows:
     """Maps of which whole channels are dropped."""
-    for why, shape, rate in (
-        ("Tompson et al., channels of feature maps, half of them", feature_maps(size), 0.5),
-        ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), RATE),
-    ):
-        yield {WHY: why, operator.parameters[0].name: tensor(*shape), "p": rate, "train": True}
+    return {
+        why: call(**{operator.parameters[0].name: tensor(*shape)}, p=rate, train=True)
+        for why, shape, rate in (
+            ("half of the channels of feature maps", feature_maps(size), 0.5),
+            ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), RATE),
+        )
+    }
 
 
 @FAMILIES.add("alpha_dropout")
-def alpha_dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def alpha_dropout(operator: Operator, size: Preset) -> Rows:
     """Activations of networks that normalise themselves."""
-    for why, shape, rate in (
-        ("a self-normalising network, as its authors drop", square(size), 0.05),
-        ("the same, of many samples and few features", (size.extent(10000), 64), RATE),
-    ):
-        yield {WHY: why, operator.parameters[0].name: tensor(*shape), "p": rate, "train": True}
-
-
-@FAMILIES.add("native_dropout_backward")
-def dropout_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Gradients of what was kept."""
-    for why, shape, kept in (
-        ("half of a dense layer's outputs", square(size), odds(1, 1)),
-        ("BERT-base, nine tenths of the vectors of tokens", few_sentences(size), odds(1, 9)),
-    ):
-        yield {
-            WHY: why,
-            "grad_output": tensor(*shape),
-            "mask": fixed(*shape, fill=kept, dtype="bool"),
-            "scale": (kept.low + kept.high) / kept.high,
-        }
-
-
-@FAMILIES.also("embedding.default")
-def sparse_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A table whose gradient has the rows that were looked up alone."""
-    words = size.extent(WORDS)
-    yield {
-        WHY: "word vectors of skip-gram, with a sparse gradient",
-        "weight": tensor(words, 300),
-        "indices": fixed(*tokens(size), fill=below(words), dtype=INDEX),
-        "sparse": True,
+    return {
+        why: call(**{operator.parameters[0].name: tensor(*shape)}, p=rate, train=True)
+        for why, shape, rate in (
+            ("a self-normalising network, as its authors drop", square(size), 0.05),
+            ("a few samples of such a network, which stay in cache", in_cache(size), RATE),
+        )
     }
 
 
@@ -155,7 +119,6 @@ def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Gradients of the rows that were looked up, added or listed."""
     words = size.extent(WORDS)
     shape = tokens(size)
-    names = {one.name for one in operator.parameters}
     for why, width, by_frequency, drawn in (
         ("BERT-base, word pieces of a batch of sentences", UNITS, False, below),
         ("word vectors, each row's gradient divided by how often it occurs", 300, True, below),
@@ -166,19 +129,16 @@ def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
             zipf,
         ),
     ):
-        gradient = tensor(*shape, width)
         # A sparse gradient lists the rows, however often each occurs.
         if (by_frequency or drawn is zipf) and "sparse" in operator.name:
             continue
-        yield {
-            WHY: why,
-            ("grad_output" if "grad_output" in names else "grad"): gradient,
+        offered: Arguments = {
+            **dict.fromkeys(("grad_output", "grad"), tensor(*shape, width)),
             "indices": fixed(*shape, fill=drawn(words), dtype=INDEX),
-            "num_weights": words,
-            "padding_idx": -1,
-            "scale_grad_by_freq": by_frequency,
-            **({"sparse": False} if "sparse" in names else {}),
+            **{"num_weights": words, "padding_idx": -1, "scale_grad_by_freq": by_frequency},
+            **{"sparse": False, WHY: why},
         }
+        yield taken(operator, offered)
 
 
 @FAMILIES.add("embedding_renorm")
@@ -240,7 +200,7 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     if not padded:
         bags, each = size.extent(512), 20
         yield {
-            WHY: "features with weights of their own, summed, as in factorisation machines",
+            WHY: "features with weights of their own, summed in a factorisation machine",
             "weight": tensor(words, 64),
             "indices": fixed(bags * each, fill=below(words), dtype=INDEX),
             "offsets": offsets(bags, each),
@@ -256,7 +216,6 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Gradients of a table's rows, or of the weights of those that are summed, with what the
     forward pass keeps."""
-    names = {one.name for one in operator.parameters}
     words = size.extent(100_000)
     for why, kind, count, each, width, drawn in (BAGS[0], BAGS[3], BAGS[2]):
         bags = size.extent(count)
@@ -276,7 +235,7 @@ def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Argumen
             "mode": KINDS.index(kind),
             "sparse": False,
         }
-        if "weight" in names:
+        if operator.parameter("weight") is not None:
             # Weights are of sums alone, in which bags of one need none.
             if kind != "mean":
                 continue
@@ -286,17 +245,17 @@ def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Argumen
             }
         elif kind != "sum" and "sparse" in operator.name:
             continue
-        yield {name: value for name, value in made.items() if name in names or name == WHY}
+        yield taken(operator, made)
 
 
 @FAMILIES.add("pixel_shuffle", "pixel_unshuffle")
 def pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Maps and pictures, at a factor of two and more."""
+    """Maps and images, at a factor of two and more."""
     factor = "upscale_factor" if operator.name == "pixel_shuffle" else "downscale_factor"
     for why, channels, side, times in (
-        ("ESPCN, the last layer, three times as large", 3, 72, 3),
-        ("EDSR, an enlargement of its 64 channels", 64, 48, 2),
-        ("Swin's merging of patches, as a transformer of pictures has it", 96, 28, 2),
+        ("between ESPCN's last maps and its images, three times as large", 3, 72, 3),
+        ("between EDSR's 64 channels and maps twice as large", 64, 48, 2),
+        ("between Swin-T's 96 channels and the 384 of its merged patches", 96, 28, 2),
     ):
         small = network_maps(size, channels * times**2, side, side, samples=4)
         shape = small
@@ -307,12 +266,58 @@ def pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("channel_shuffle", "native_channel_shuffle")
-def channels(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def channels(operator: Operator, size: Preset) -> Rows:
     """Maps of ShuffleNet."""
-    for why, shape, groups, last in (
-        ("ShuffleNet v2, stage 2", network_maps(size, 116, 28, 28), 2, False),
-        ("ShuffleNet v1, stage 2, three groups", network_maps(size, 60, 28, 28), 3, False),
-        ("ShuffleNet v2, stage 2, channels last", network_maps(size, 116, 28, 28), 2, True),
-    ):
-        data = tensor(*shape)
-        yield {WHY: why, "self": channels_last(data) if last else data, "groups": groups}
+    return {
+        why: call(self=tensor(*shape), groups=groups)
+        for why, shape, groups in (
+            ("ShuffleNet v2, stage 2", network_maps(size, 116, 28, 28), 2),
+            ("ShuffleNet v1, stage 2, three groups", network_maps(size, 60, 28, 28), 3),
+        )
+    }
+
+
+ROWS: dict[str, Variants] = {
+    "bilinear": lambda size: {
+        why: call(
+            input1=tensor(rows, left),
+            input2=tensor(rows, right),
+            weight=tensor(outputs, left, right),
+        )
+        for why, rows, left, right, outputs in (
+            ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
+            (
+                "neural tensor network, relations of pairs of entities",
+                size.extent(512),
+                100,
+                100,
+                4,
+            ),
+            ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
+        )
+    },
+    "native_dropout_backward": lambda size: {
+        why: call(
+            grad_output=tensor(*shape),
+            mask=fixed(*shape, fill=kept, dtype="bool"),
+            scale=(kept.low + kept.high) / kept.high,
+        )
+        for why, shape, kept in (
+            ("half of a dense layer's outputs", square(size), odds(1, 1)),
+            ("BERT-base, nine tenths of the vectors of tokens", few_sentences(size), odds(1, 9)),
+        )
+    },
+}
+add_rows(FAMILIES.add, ROWS)
+
+
+FURTHER: dict[str, Variants] = {
+    "embedding.default": lambda size: {
+        "word vectors of skip-gram, with a sparse gradient": call(
+            weight=tensor(size.extent(WORDS), 300),
+            indices=fixed(*tokens(size), fill=below(size.extent(WORDS)), dtype=INDEX),
+            sparse=True,
+        )
+    }
+}
+add_rows(FAMILIES.also, FURTHER)

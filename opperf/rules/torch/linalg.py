@@ -21,8 +21,8 @@ from opperf.rules.families.losses import TARGET
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, ZEROS, Arguments, fixed, tensor
+from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, ZEROS, Arguments, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -59,7 +59,7 @@ def triangular_from_right(size: Preset) -> Iterable[Arguments]:
         "B": tensor(SIDES, shape[0]),
         "upper": False,
         "left": False,
-        WHY: "the unknown on the left of the matrix, as in the gradient of Cholesky's factor",
+        WHY: "the unknown on the left of the matrix: the gradient of Cholesky's factor",
     }
 
 
@@ -87,28 +87,6 @@ def condition(norms: Iterable[tuple[object, str]]) -> Variants:
     ]
 
 
-def norms_with_dtype(size: Preset) -> Iterable[Arguments]:
-    """Norms in another dtype than the tensor's."""
-    yield {
-        "self": tensor(*square(size), dtype="bfloat16"),
-        "p": 2.0,
-        "dtype": "float32",
-        WHY: "the length of bfloat16 gradients, summed in single precision",
-    }
-
-
-def norms_of_rows_with_dtype(size: Preset) -> Iterable[Arguments]:
-    """Norms of rows in another dtype than the tensor's."""
-    yield {
-        "self": tensor(*tall(size), dtype="bfloat16"),
-        "p": 2.0,
-        "dim": (1,),
-        "keepdim": True,
-        "dtype": "float32",
-        WHY: "the lengths of bfloat16 vectors, summed in single precision",
-    }
-
-
 def product_dtype(names: tuple[str, ...], *shapes: Shape) -> Arguments:
     """Matrices in half precision whose product is in single precision."""
     specs = (tensor(*shape, dtype="bfloat16") for shape in shapes)
@@ -120,36 +98,29 @@ SINGLES = "products of stacks of bfloat16 matrices kept in single precision, as 
 
 
 VARIANTS: dict[str, Variants] = {
-    "mm.dtype": lambda size: [
-        {**product_dtype(("self", "mat2"), square(size), square(size)[::-1]), WHY: SINGLE}
-    ],
-    "addmm.dtype": lambda size: [
-        {
+    "mm.dtype": lambda size: {
+        SINGLE: product_dtype(("self", "mat2"), square(size), square(size)[::-1])
+    },
+    "addmm.dtype": lambda size: {
+        f"{SINGLE}, with a bias": call(
             **product_dtype(("mat1", "mat2"), square(size), square(size)[::-1]),
-            "self": tensor(square(size)[0]),
-            WHY: f"{SINGLE}, with a bias",
-        }
-    ],
-    "bmm.dtype": lambda size: [
-        {**product_dtype(("self", "mat2"), cube(size), cube(size)), WHY: SINGLES}
-    ],
-    "baddbmm.dtype": lambda size: [
-        {
-            **product_dtype(("batch1", "batch2"), cube(size), cube(size)),
-            "self": tensor(*cube(size)),
-            WHY: f"{SINGLES}, with a mask",
-        }
-    ],
-    "cholesky_inverse": lambda size: [
-        {
-            "self": triangle(matrix_to_factor(size)),
-            WHY: "one covariance's factor, for the precision matrix of a Gaussian",
-        },
-        {
-            "self": triangle(stack_of_matrices(size)),
-            WHY: "a stack of factors of 64 rows, as of a mixture of Gaussians",
-        },
-    ],
+            self=tensor(square(size)[0]),
+        )
+    },
+    "bmm.dtype": lambda size: {SINGLES: product_dtype(("self", "mat2"), cube(size), cube(size))},
+    "baddbmm.dtype": lambda size: {
+        f"{SINGLES}, with a mask": call(
+            **product_dtype(("batch1", "batch2"), cube(size), cube(size)), self=tensor(*cube(size))
+        )
+    },
+    "cholesky_inverse": lambda size: {
+        "one covariance's factor, for the precision matrix of a Gaussian": call(
+            self=triangle(matrix_to_factor(size))
+        ),
+        "a stack of factors of 64 rows, such as a mixture of Gaussians has": call(
+            self=triangle(stack_of_matrices(size))
+        ),
+    },
     "linalg_cond.default": condition(
         (
             (None, "in the 2-norm, as before a system is solved: by singular values"),
@@ -166,72 +137,67 @@ VARIANTS: dict[str, Variants] = {
         *triangular("self", "B", size),
         *triangular_from_right(size),
     ],
-    "triangular_solve": lambda size: [
-        *triangular("A", "self", size),
-        *triangular_transposed(size),
-    ],
-    "matrix_H": lambda size: [
-        {"self": tensor(*square(size)), WHY: "a matrix, as a layer's weights: a view"},
-    ],
-    "matrix_exp_backward": lambda size: [
-        {
-            "self": definite(shape),
-            "grad": tensor(*shape),
-            WHY: why,
-        }
+    "triangular_solve": lambda size: [*triangular("A", "self", size), *triangular_transposed(size)],
+    "matrix_H": lambda size: {
+        "a matrix, as a layer's weights: a view": call(self=tensor(*square(size)))
+    },
+    "matrix_exp_backward": lambda size: {
+        why: call(self=definite(shape), grad=tensor(*shape))
         for shape, why in (
             (
                 stack_of_matrices(size),
-                "a stack of generators of 64 states: the exponentials of blocks of twice the side",
+                "a stack of matrices of 64 rows: the exponentials of blocks of twice the side",
             ),
-            ((matrix_to_diagonalise(size)[0] // 2,) * 2, "one generator of a Markov chain"),
+            (
+                (matrix_to_diagonalise(size)[0] // 2,) * 2,
+                "one matrix: the exponential of a block of twice the side",
+            ),
         )
-    ],
-    "norm.ScalarOpt_dtype": norms_with_dtype,
-    "norm.ScalarOpt_dim_dtype": norms_of_rows_with_dtype,
-    "trace_backward": lambda size: [
-        {
-            "grad": tensor(),
-            "sizes": square(size),
-            WHY: "the gradient of a large matrix's trace: an identity matrix, scaled",
-        },
-    ],
-    "_linalg_eigh": lambda size: [
-        {"A": definite(matrix_to_diagonalise(size)), WHY: "one covariance matrix"},
-        {
-            "A": definite(matrix_to_diagonalise(size)),
-            "compute_v": False,
-            WHY: "one covariance matrix, for its eigenvalues alone",
-        },
-        {"A": definite(stack_of_matrices(size)), WHY: "a stack of covariances of 64 variables"},
-    ],
-    "_linalg_eigvals": lambda size: [
-        {"self": tensor(*matrix_to_diagonalise(size)), WHY: "one matrix that is not symmetric"},
-        {"self": tensor(*stack_of_matrices(size)), WHY: "a stack of Jacobians of 64 variables"},
-    ],
-    "_linalg_svd": lambda size: [
-        {"A": tensor(*matrix_to_diagonalise(size)), WHY: "a square matrix of weights"},
-        {"A": tensor(*tall(size)), WHY: "many samples of fewer variables"},
-        {
-            "A": tensor(*tall(size)),
-            "compute_uv": False,
-            WHY: "many samples of fewer variables, for the singular values alone",
-        },
-    ],
-    **dict.fromkeys(
-        ("_linalg_det", "_linalg_slogdet"),
-        lambda size: [
-            {"A": definite(stack_of_matrices(size)), WHY: "a stack of covariances of 64 variables"},
-            {"A": triangle(matrix_to_diagonalise(size)), WHY: "one larger triangular matrix"},
-            {"A": invertible(stack_of_matrices(size)), WHY: EXCHANGED},
-        ],
-    ),
-    "_linalg_solve_ex": lambda size: [
-        {
-            "A": matrix,
-            "B": tensor(*matrix.shape[:-1], SIDES),
-            WHY: why,
-        }
+    },
+    "norm.ScalarOpt_dtype": lambda size: {
+        "the length of bfloat16 gradients, summed in single precision": call(
+            self=tensor(*square(size), dtype="bfloat16"), p=2.0, dtype="float32"
+        )
+    },
+    "norm.ScalarOpt_dim_dtype": lambda size: {
+        "the lengths of bfloat16 vectors, summed in single precision": call(
+            self=tensor(*tall(size), dtype="bfloat16"),
+            p=2.0,
+            dim=(1,),
+            keepdim=True,
+            dtype="float32",
+        )
+    },
+    "trace_backward": lambda size: {
+        "the gradient of a large matrix's trace: an identity matrix, scaled": call(
+            grad=tensor(), sizes=square(size)
+        )
+    },
+    "_linalg_eigh": lambda size: {
+        "one covariance matrix": call(A=definite(matrix_to_diagonalise(size))),
+        "one covariance matrix, for its eigenvalues alone": call(
+            A=definite(matrix_to_diagonalise(size)), compute_v=False
+        ),
+        "a stack of covariances of 64 variables": call(A=definite(stack_of_matrices(size))),
+    },
+    "_linalg_eigvals": lambda size: {
+        "one matrix that is not symmetric": call(self=tensor(*matrix_to_diagonalise(size))),
+        "a stack of Jacobians of 64 variables": call(self=tensor(*stack_of_matrices(size))),
+    },
+    "_linalg_svd": lambda size: {
+        "a square matrix of weights": call(A=tensor(*matrix_to_diagonalise(size))),
+        "many samples of fewer variables": call(A=tensor(*tall(size))),
+        "many samples of fewer variables, for the singular values alone": call(
+            A=tensor(*tall(size)), compute_uv=False
+        ),
+    },
+    "_linalg_det _linalg_slogdet": lambda size: {
+        "a stack of covariances of 64 variables": call(A=definite(stack_of_matrices(size))),
+        "one larger triangular matrix": call(A=triangle(matrix_to_diagonalise(size))),
+        EXCHANGED: call(A=invertible(stack_of_matrices(size))),
+    },
+    "_linalg_solve_ex": lambda size: {
+        why: call(A=matrix, B=tensor(*matrix.shape[:-1], SIDES))
         for matrix, why in (
             (
                 definite(matrix_to_factor(size)),
@@ -240,23 +206,17 @@ VARIANTS: dict[str, Variants] = {
             (definite(stack_of_matrices(size)), "a stack of systems of 64 equations"),
             (invertible(stack_of_matrices(size)), EXCHANGED),
         )
-    ],
-    "_linalg_check_errors": lambda size: [
-        {
-            "info": fixed(size.batch, fill=ZEROS, dtype="int32"),
-            "api_name": "linalg.inv",
-            "is_matrix": False,
-            WHY: "a batch of LAPACK's outcomes, none of which is an error",
-        },
-    ],
+    },
+    "_linalg_check_errors": lambda size: {
+        "a batch of LAPACK's outcomes, none of which is an error": call(
+            info=fixed(size.batch, fill=ZEROS, dtype="int32"),
+            api_name="linalg.inv",
+            is_matrix=False,
+        )
+    },
 }
-"""Configurations by operator."""
 
-
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return configurations_of(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)
 
 
 def two_sets(size: Preset) -> tuple[tuple[TensorSpec, TensorSpec, str], ...]:
@@ -293,19 +253,18 @@ def distances_among(operator: Operator, size: Preset) -> Iterable[Arguments]:
     made: Arguments = {
         "self": tensor(rows, 128),
         "p": 2.0,
-        WHY: "all pairs of vectors of 128 elements, as for hierarchical clustering",
+        WHY: "all pairs of vectors of 128 elements, for hierarchical clustering",
     }
     if operator.parameter("grad") is not None:
         made |= {"grad": tensor(pairs), "pdist": fixed(pairs, fill=POSITIVE)}
     yield made
 
 
-@FAMILIES.also("linalg_vector_norm")
-def largest(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The largest element of each row."""
-    yield {
-        "self": tensor(*square(size)),
-        "ord": Number.of(math.inf),
-        "dim": (1,),
-        WHY: "the largest of each row, as to scale blocks for quantisation",
+FURTHER: dict[str, Variants] = {
+    "linalg_vector_norm": lambda size: {
+        "the largest of each row, as to scale blocks for quantisation": call(
+            self=tensor(*square(size)), ord=Number.of(math.inf), dim=(1,)
+        )
     }
+}
+add_rows(FAMILIES.also, FURTHER)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
 
-from opperf.model import Argument, Operator, TensorSpec
-from opperf.rules.bert import FEED_FORWARD, layer_width
+from opperf.model import Argument, TensorSpec
+from opperf.rules.bert import FEED_FORWARD, HEADS, WIDTH, layer_width
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import Arguments, fixed, literal, same, tensor
+from opperf.rules.values import call, fixed, literal, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -25,6 +24,12 @@ def sentences(size: Preset) -> TensorSpec:
     return TensorSpec(
         (size.samples(8), longest, layer_width(size)), "", layout=NESTED, gradient=True
     )
+
+
+def heads(size: Preset) -> TensorSpec:
+    """The vectors of each head of such sentences."""
+    longest = size.extent(128, least=8)
+    return TensorSpec((size.samples(8), HEADS, longest, WIDTH), "", layout=NESTED, gradient=True)
 
 
 def lengths(size: Preset) -> list[int]:
@@ -44,10 +49,9 @@ def one_matrix(rows: int, columns: int) -> TensorSpec:
     return TensorSpec((1, rows, columns), "", layout=NESTED)
 
 
-def both(size: Preset) -> Arguments:
-    """One nested tensor twice, as two would have sentences of different lengths."""
-    first = sentences(size)
-    return {"self": first, "other": same(first, "self"), WHY: WORDS}
+def both(size: Preset) -> Rows:
+    """Two nested tensors, of sentences of the same lengths."""
+    return {WORDS: call(self=sentences(size), other=sentences(size))}
 
 
 WORDS = "BERT-base, tokens of sentences of different lengths without padding"
@@ -57,75 +61,65 @@ PADDED: dict[str, Argument] = {"padding": 0.0, WHY: f"{WORDS}, before a layer th
 VARIANTS: dict[str, Variants] = {
     "nested_to_padded_tensor": lambda size: [{"self": sentences(size), **PADDED}],
     "to_padded_tensor": lambda size: [{"self": sentences(size), **PADDED}],
-    "_jagged_to_padded_dense_forward": lambda size: [
-        {
-            "values": tensor(sum(lengths(size)), layer_width(size)),
-            "offsets": (limits(size),),
-            "max_lengths": (max(lengths(size)),),
-            WHY: f"{WORDS}, before a layer that needs it",
-        }
-    ],
-    "_padded_dense_to_jagged_forward": lambda size: [
-        {
-            "dense": tensor(len(lengths(size)), max(lengths(size)), layer_width(size)),
-            "offsets": (limits(size),),
-            "total_L": sum(lengths(size)),
-            WHY: f"{WORDS}, from a padded batch",
-        }
-    ],
-    **dict.fromkeys(
-        ("_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets"),
-        lambda size: [{"self": sentences(size), WHY: WORDS}],
-    ),
-    "matmul_backward": lambda size: [
-        {
-            "grad": one_matrix(size.extent(128, least=8), layer_width(size, FEED_FORWARD)),
-            "self": one_matrix(size.extent(128, least=8), layer_width(size)),
-            "other": one_matrix(layer_width(size), layer_width(size, FEED_FORWARD)),
-            "mask": (True, True),
-            WHY: "BERT-base, the gradients of a sentence and of weights, both in nested tensors",
-        }
-    ],
-}
-"""Configurations by operator."""
-
-ONE: dict[str, Callable[[Preset], Arguments]] = {
-    "linear.default": lambda size: {
-        "input": sentences(size),
-        "weight": tensor(layer_width(size, FEED_FORWARD), layer_width(size)),
-        "bias": tensor(layer_width(size, FEED_FORWARD)),
-        WHY: f"{WORDS}, widening",
+    "_jagged_to_padded_dense_forward": lambda size: {
+        f"{WORDS}, before a layer that needs it": call(
+            values=tensor(sum(lengths(size)), layer_width(size)),
+            offsets=(limits(size),),
+            max_lengths=(max(lengths(size)),),
+        )
     },
-    "softmax.int": lambda size: {"self": sentences(size), "dim": -1, WHY: WORDS},
-    "relu.default": lambda size: {"self": sentences(size), WHY: WORDS},
-    "gelu.default": lambda size: {"self": sentences(size), WHY: WORDS},
+    "_padded_dense_to_jagged_forward": lambda size: {
+        f"{WORDS}, from a padded batch": call(
+            dense=tensor(len(lengths(size)), max(lengths(size)), layer_width(size)),
+            offsets=(limits(size),),
+            total_L=sum(lengths(size)),
+        )
+    },
+    "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets": lambda size: {
+        WORDS: call(self=sentences(size))
+    },
+    "matmul_backward": lambda size: {
+        "BERT-base, the gradients of a sentence and of weights, both in nested tensors": call(
+            grad=one_matrix(size.extent(128, least=8), layer_width(size, FEED_FORWARD)),
+            self=one_matrix(size.extent(128, least=8), layer_width(size)),
+            other=one_matrix(layer_width(size), layer_width(size, FEED_FORWARD)),
+            mask=(True, True),
+        )
+    },
+}
+FURTHER: dict[str, Variants] = {
+    "linear.default": lambda size: {
+        f"{WORDS}, widening": call(
+            input=sentences(size),
+            weight=tensor(layer_width(size, FEED_FORWARD), layer_width(size)),
+            bias=tensor(layer_width(size, FEED_FORWARD)),
+        )
+    },
+    "scaled_dot_product_attention": lambda size: {
+        f"{WORDS}, each to those of its own": call(
+            query=heads(size), key=heads(size), value=heads(size)
+        )
+    },
+    "softmax.int": lambda size: {WORDS: call(self=sentences(size), dim=-1)},
+    "relu.default": lambda size: {WORDS: call(self=sentences(size))},
+    "gelu.default": lambda size: {WORDS: call(self=sentences(size))},
     "add.Tensor": both,
     "mul.Tensor": both,
-    "sum.dim_IntList": lambda size: {
-        "self": sentences(size),
-        "dim": (-1,),
-        "keepdim": True,
-        WHY: WORDS,
-    },
+    "sum.dim_IntList": lambda size: {WORDS: call(self=sentences(size), dim=(-1,), keepdim=True)},
     "layer_norm.default": lambda size: {
-        "input": sentences(size),
-        "normalized_shape": (layer_width(size),),
-        "weight": tensor(layer_width(size)),
-        "bias": tensor(layer_width(size)),
-        WHY: WORDS,
+        WORDS: call(
+            input=sentences(size),
+            normalized_shape=(layer_width(size),),
+            weight=tensor(layer_width(size)),
+            bias=tensor(layer_width(size)),
+        )
     },
-    "clone.default": lambda size: {"self": sentences(size), WHY: WORDS},
+    "clone.default": lambda size: {WORDS: call(self=sentences(size))},
 }
 """The configuration of each operator that takes nested tensors too."""
 
 
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return configurations_of(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)
 
 
-@FAMILIES.also(*ONE)
-def nested(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sentences of different lengths."""
-    yield next(ONE[name] for name in operator.names if name in ONE)(size)
+add_rows(FAMILIES.also, FURTHER)

@@ -9,15 +9,15 @@ from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import UNITS, few_sentences
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, network_maps
-from opperf.rules.registering import Families
+from opperf.rules.configurations import OUTSIDE, TAGS, WHY
+from opperf.rules.image_shapes import feature_maps, network_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.convolutions import channels_last
-from opperf.rules.torch.operations.normalisation import EPSILON, MOMENTUM
+from opperf.rules.torch.operations.normalisation import EPSILON, MOMENTUM, OPERATIONS
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import POSITIVE, Arguments, fixed, sparse, tensor
+from opperf.rules.values import POSITIVE, Arguments, call, fixed, sparse, taken, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -32,7 +32,7 @@ ALL_THREE = (True, True, True)
 
 
 @FAMILIES.also("batch_norm")
-@by_role
+@by_role(OPERATIONS)
 def volumes_and_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Maps of volumes, and rows of features: other numbers of axes."""
     for why, shape in (
@@ -60,8 +60,7 @@ def maps(size: Preset) -> tuple[tuple[str, Shape], ...]:
     )
 
 
-def channel_arguments(shape: Shape) -> dict[str, Argument]:
-    """Anything that an operator of batch normalisation takes, by its arguments' names."""
+def _channel_arguments(shape: Shape) -> dict[str, Argument]:
     channels = shape[1]
     of_each, positive = fixed(channels), fixed(channels, fill=POSITIVE)
     elements = math.prod(shape) // channels
@@ -99,36 +98,23 @@ def channel_arguments(shape: Shape) -> dict[str, Argument]:
     }
 
 
-def taken(operator: Operator, offered: Arguments) -> Arguments:
-    """Those of the arguments that an operator has, in its order."""
-    return {one.name: offered[one.name] for one in operator.parameters if one.name in offered}
-
-
 @FAMILIES.add(
     *("cudnn_batch_norm", "miopen_batch_norm", "cudnn_batch_norm_backward"),
     *("miopen_batch_norm_backward", "batch_norm_backward", "batch_norm_backward_reduce"),
     *("batch_norm_backward_elemt", "batch_norm_elemt", "batch_norm_stats"),
     "batch_norm_update_stats",
 )
-def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def batch_norm(operator: Operator, size: Preset) -> Rows:
     """Layers of ResNet-50 that train, and the parts that devices which share a batch compute."""
-    for why, shape in maps(size):
-        yield {WHY: why, **taken(operator, channel_arguments(shape))}
+    return {why: taken(operator, _channel_arguments(shape)) for why, shape in maps(size)}
 
 
 @FAMILIES.also("native_batch_norm_backward.default")
-def batch_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of layers with channels last in memory, and of those that are frozen."""
+def batch_norm_gradient(operator: Operator, size: Preset) -> Rows:
+    """The backward pass of a layer that is frozen."""
     (why, shape), *_ = maps(size)
-    made = taken(operator, channel_arguments(shape))
-    behind: Arguments = {
-        name: channels_last(value)
-        if isinstance(value, TensorSpec) and len(value.shape) > 1
-        else value
-        for name, value in made.items()
-    }
-    yield {WHY: f"{why}, channels last in memory", **behind}
-    yield {WHY: f"{why}, with statistics that do not change", **made, "train": False}
+    made = taken(operator, _channel_arguments(shape))
+    return {f"{why}, with statistics that do not change": {**made, "train": False}}
 
 
 DEVICES = 8
@@ -148,8 +134,8 @@ def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]
         if operator.parameter("counts") is not None:
             counts = {"counts": fixed(DEVICES, fill=Fill("constant", float(elements)))}
         yield {
-            WHY: why,
-            **taken(operator, channel_arguments(shape)),
+            **{WHY: why, TAGS: (OUTSIDE,)},
+            **taken(operator, _channel_arguments(shape)),
             "mean": fixed(DEVICES, channels),
             "invstd": fixed(DEVICES, channels, fill=POSITIVE),
             **counts,
@@ -160,7 +146,7 @@ def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]
 def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of quantised networks that predict."""
     for why, shape in maps(size):
-        channels = channel_arguments(shape)
+        channels = _channel_arguments(shape)
         yield {
             WHY: f"{why}, quantised",
             **{name: without_gradient(value) for name, value in taken(operator, channels).items()},
@@ -178,21 +164,22 @@ def without_gradient(value: Argument) -> Argument:
 
 
 @FAMILIES.also("layer_norm")
-@by_role
-def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+@by_role(OPERATIONS)
+def layer_norm(operation: CanonicalOperation, size: Preset) -> Rows:
     """A layer of a language model that generates."""
     width = 4096
-    yield {
-        WHY: "OPT-6.7B, generating one word of each of a batch of texts",
-        "data": tensor(size.batch, 1, width),
-        "scale": tensor(width, fill=POSITIVE),
-        "shift": tensor(width),
-        "axis": -1,
+    return {
+        "OPT-6.7B, generating one word of each of a batch of texts": call(
+            data=tensor(size.batch, 1, width),
+            scale=tensor(width, fill=POSITIVE),
+            shift=tensor(width),
+            axis=-1,
+        )
     }
 
 
 @FAMILIES.also("native_layer_norm_backward.default")
-def layer_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def layer_norm_gradient(operator: Operator, size: Preset) -> Rows:
     """Backward passes of a layer with parameters, and of one without."""
     *outer, width = shape = few_sentences(size)
     rows = (*outer, 1)
@@ -203,23 +190,19 @@ def layer_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]
         "mean": fixed(*rows),
         "rstd": fixed(*rows, fill=POSITIVE),
     }
-    yield {
-        WHY: "BERT-base, token by token",
-        **made,
-        "weight": tensor(UNITS, fill=POSITIVE),
-        "bias": tensor(UNITS),
-        "output_mask": ALL_THREE,
-    }
-    yield {
-        WHY: "DiT, whose layers have no scale and shift of their own",
-        **made,
-        "output_mask": (True, False, False),
+    return {
+        "BERT-base, token by token": call(
+            **made, weight=tensor(UNITS, fill=POSITIVE), bias=tensor(UNITS), output_mask=ALL_THREE
+        ),
+        "DiT, whose layers have no scale and shift of their own": call(
+            **made, output_mask=(True, False, False)
+        ),
     }
 
 
 @FAMILIES.add("native_group_norm_backward")
 def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of layers of networks that train with few pictures."""
+    """Backward passes of layers of networks that train with few images."""
     for why, shape, groups in (
         (
             "ResNet-50 with group normalisation, stage 1",
@@ -245,63 +228,28 @@ def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]
         }
 
 
-@FAMILIES.also("group_norm", "native_group_norm")
-@by_role
-def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A layer with channels last in memory, which has a kernel of its own."""
-    shape = network_maps(size, 320, 64, 64, samples=1)
-    yield {
-        WHY: "Stable Diffusion, first blocks, channels last in memory",
-        "data": channels_last(tensor(*shape)),
-        "scale": tensor(shape[1], fill=POSITIVE),
-        "shift": tensor(shape[1]),
-        "groups": GROUPS,
-    }
-
-
 @FAMILIES.add("cosine_similarity")
-def cosine_similarity(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def cosine_similarity(operator: Operator, size: Preset) -> Rows:
     """Pairs of vectors, row by row, each with each, and pixels by their channels."""
     samples, width = size.extent(128), 128
-    for why, x, y, dim in (
-        ("Sentence-BERT, pairs of sentences", (size.extent(4096), UNITS), None, 1),
-        (
-            "SimCLR, each vector with each other, by tensors of one extent that broadcast",
-            (samples, 1, width),
-            (1, samples, width),
-            2,
-        ),
-        ("LPIPS's kind of distance, pixel by pixel", feature_maps(size), None, 1),
-    ):
-        yield {WHY: why, "x1": tensor(*x), "x2": tensor(*(y or x)), "dim": dim, "eps": 1e-8}
-
-
-@FAMILIES.add("norm_except_dim")
-def norm_except_dim(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights whose length is learned apart, as weight normalisation has them."""
-    yield {
-        WHY: "a dense layer's weights, a length for each unit",
-        "v": tensor(*square(size)),
-        "pow": 2,
-        "dim": 0,
-    }
-    yield {
-        WHY: "HiFi-GAN, weights of a layer that enlarges, a length for each channel of its input",
-        "v": tensor(size.extent(512), 256, 16),
-        "pow": 2,
-        "dim": 0,
-    }
-    yield {
-        WHY: "a dense layer's weights, a length for each input: along rows that lie apart",
-        "v": tensor(*tall(size)),
-        "pow": 2,
-        "dim": 1,
+    return {
+        why: call(x1=tensor(*x), x2=tensor(*(y or x)), dim=dim, eps=1e-8)
+        for why, x, y, dim in (
+            ("Sentence-BERT, pairs of sentences", (size.extent(4096), UNITS), None, 1),
+            (
+                "SimCLR, each vector with each other, by tensors of one extent that broadcast",
+                (samples, 1, width),
+                (1, samples, width),
+                2,
+            ),
+            ("LPIPS's kind of distance, pixel by pixel", feature_maps(size), None, 1),
+        )
     }
 
 
 @FAMILIES.add("native_norm")
 def native_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The length of a sparse gradient's elements, as of an embedding's: of dense ones there is no
+    """The norm of a sparse gradient's elements, such as an embedding's: of dense ones there is no
     kernel."""
     options: Arguments = {}
     if operator.overload != "default":
@@ -350,3 +298,19 @@ def fused_rms_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     else:
         made["eps"] = 1e-5
     yield {**made, WHY: "Llama 3 8B, 512 tokens, each by the root of its mean square"}
+
+
+ROWS: dict[str, Variants] = {
+    "norm_except_dim": lambda size: {
+        "a dense layer's weights, a length for each unit": call(
+            v=tensor(*square(size)), pow=2, dim=0
+        ),
+        "HiFi-GAN, weights of a layer that enlarges, a length for each channel of its input": call(
+            v=tensor(size.extent(512), 256, 16), pow=2, dim=0
+        ),
+        "a dense layer's weights, a length for each input: along rows that lie apart": call(
+            v=tensor(*tall(size)), pow=2, dim=1
+        ),
+    }
+}
+add_rows(FAMILIES.add, ROWS)

@@ -1,4 +1,4 @@
-"""Families of PyTorch's operators on whole numbers whose scales are arguments, those of its
+"""Families of PyTorch's operators on integers whose scales are arguments, those of its
 namespace `onednn`, to which the compiler lowers a quantised model on a CPU."""
 
 from __future__ import annotations
@@ -8,13 +8,23 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps
-from opperf.rules.registering import Families
+from opperf.rules.image_shapes import feature_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.quantization import EIGHT, layers
-from opperf.rules.torch.quantized_layers import LAST, MIDDLE, ONCE, maps, parameters, real, taken
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import OPEN_UNIT, ZEROS, Arguments, below, between, fixed, literal
+from opperf.rules.torch.quantized_layers import LAST, MIDDLE, ONCE, maps, parameters, real
+from opperf.rules.values import (
+    OPEN_UNIT,
+    ZEROS,
+    Arguments,
+    below,
+    between,
+    call,
+    fixed,
+    literal,
+    taken,
+)
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 
@@ -42,7 +52,7 @@ AFTERWARDS: Arguments = {
     **{"binary_post_op": "add", "binary_alpha": 1.0},
     **{"binary_attr": "sum", "alpha": 1.0, "unary_attr": "relu"},
 }
-"""What is computed with a layer's results: nothing, the sum with others, a ReLU of the sum."""
+"""Operations on a layer's results: nothing, the sum with others, a ReLU of the sum."""
 
 
 def activations(*shape: int, order: str = "") -> TensorSpec:
@@ -92,11 +102,11 @@ def half(size: Preset) -> Iterable[Arguments]:
         }
 
 
-def weights_of_dense(size: Preset, is_half: bool) -> Iterable[Arguments]:
+def weights_of_dense(size: Preset, is_half: bool) -> Rows:
     """A dense layer's weights, before they are packed."""
     _, inputs, outputs, _ = next(iter(layers(size)))
     weight = real(outputs, inputs) if is_half else weights("dense", outputs, inputs)
-    yield {"weight": weight, WHY: ONCE}
+    return {ONCE: call(weight=weight)}
 
 
 def convolution(
@@ -177,4 +187,4 @@ VARIANTS = {f"onednn::{name}": made for name, made in BY_NAME.items()}
 @FAMILIES.add(*VARIANTS)
 def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The configurations of an operator in `VARIANTS`."""
-    return [taken(operator, offered) for offered in configurations_of(VARIANTS, operator, size)]
+    return [taken(operator, offered) for offered in own(VARIANTS, operator, size)]

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
+from opperf.operations.work.sizes import Formula, Sizes, nothing, per_result
 from opperf.rules.configurations import WHY
 from opperf.rules.parameters import bert_layer, mini_layers, resnet_50
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -19,6 +20,7 @@ from opperf.rules.values import (
     ZEROS,
     Arguments,
     between,
+    call,
     fixed,
     literal,
     tensors,
@@ -85,18 +87,18 @@ LARGEST = "max_exp_avg_sqs"
 def update(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
     """The arguments of an update of parameters of these shapes."""
     made: Arguments = {}
-    for one in operator.parameters:
-        if one.name in FILLS:
-            made[one.name] = like(shapes, FILLS[one.name])
-        elif one.name == LARGEST:
-            made[one.name] = ()
-        elif one.name == "state_steps":
+    for parameter in operator.parameters:
+        if parameter.name in FILLS:
+            made[parameter.name] = like(shapes, FILLS[parameter.name])
+        elif parameter.name == LARGEST:
+            made[parameter.name] = ()
+        elif parameter.name == "state_steps":
             steps = Fill("constant", STEP)
-            made[one.name] = tensors(fixed(fill=steps, dtype="float32") for _ in shapes)
-        elif one.name == "lr" and one.kind is Kind.TENSOR:
-            made[one.name] = fixed(fill=literal(RATE), dtype="float32")
-        elif one.name in VALUES:
-            made[one.name] = VALUES[one.name]
+            made[parameter.name] = tensors(fixed(fill=steps, dtype="float32") for _ in shapes)
+        elif parameter.name == "lr" and parameter.kind is Kind.TENSOR:
+            made[parameter.name] = fixed(fill=literal(RATE), dtype="float32")
+        elif parameter.name in VALUES:
+            made[parameter.name] = VALUES[parameter.name]
     return made
 
 
@@ -129,15 +131,16 @@ def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add(*and_in_place("_amp_foreach_non_finite_check_and_unscale"))
-def unscale(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def unscale(operator: Operator, size: Preset) -> Rows:
     """Scaled gradients of a model's parameters."""
-    for shapes, why in many(size):
-        yield {
-            "self": like(shapes),
-            "found_inf": fixed(1, fill=ZEROS, dtype="float32"),
-            "inv_scale": fixed(1, fill=ONES, dtype="float32"),
-            WHY: f"gradients of {why}",
-        }
+    return {
+        f"gradients of {why}": call(
+            self=like(shapes),
+            found_inf=fixed(1, fill=ZEROS, dtype="float32"),
+            inv_scale=fixed(1, fill=ONES, dtype="float32"),
+        )
+        for shapes, why in many(size)
+    }
 
 
 @FAMILIES.add(*and_in_place("_amp_update_scale"))
@@ -176,6 +179,17 @@ NUMBERS = ("scalar", "scalars", "weight", "exponent", "value")
 """Names of an operator's numbers."""
 NUMBER = 0.9
 """A momentum, as the lists of an optimizer are multiplied with."""
+NUMBERS_OF: Mapping[str, float] = {
+    "add": 1e-8,
+    "addcdiv": -RATE,
+    "addcmul": 0.001,
+    "clamp_max": 1.0,
+    "clamp_min": -1.0,
+    "lerp": 0.1,
+    "sub": RATE,
+}
+"""Numbers of other operators: Adam's epsilon, its steps and the weights of its means, limits of
+gradients."""
 
 
 def operation_of(operator: Operator) -> str:
@@ -183,29 +197,28 @@ def operation_of(operator: Operator) -> str:
     return operator.name.removeprefix("_foreach_").removesuffix("_")
 
 
-def list_arguments(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
-    """The arguments of an operator over lists of tensors of these shapes."""
+def _list_arguments(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
     word = operation_of(operator)
     made: Arguments = {}
-    for one in operator.parameters:
-        if one.kind is Kind.TENSORS:
-            last = one.name in LAST_LISTS
+    for parameter in operator.parameters:
+        if parameter.kind is Kind.TENSORS:
+            last = parameter.name in LAST_LISTS
             fills = SECOND if last else DOMAINS
-            made[one.name] = like(shapes, fills.get(word, NORMAL))
-        elif one.name == "scalars" and one.kind is Kind.TENSOR:
-            made[one.name] = fixed(len(shapes), fill=POSITIVE)
-        elif one.kind is Kind.TENSOR:
-            made[one.name] = fixed(fill=POSITIVE)
-        elif one.kind is Kind.FLOATS:
-            made[one.name] = (NUMBER,) * len(shapes)
-        elif one.required or one.name in NUMBERS:
-            made[one.name] = NUMBER
+            made[parameter.name] = like(shapes, fills.get(word, NORMAL))
+        elif parameter.name == "scalars" and parameter.kind is Kind.TENSOR:
+            made[parameter.name] = fixed(len(shapes), fill=POSITIVE)
+        elif parameter.kind is Kind.TENSOR:
+            made[parameter.name] = fixed(fill=POSITIVE)
+        elif parameter.kind is Kind.FLOATS:
+            made[parameter.name] = (NUMBERS_OF.get(word, NUMBER),) * len(shapes)
+        elif parameter.required or parameter.name in NUMBERS:
+            made[parameter.name] = NUMBERS_OF.get(word, NUMBER)
     return made
 
 
 def matrices_of(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     """The square matrices among shapes."""
-    return tuple(one for one in shapes if len(one) == 2 and one[0] == one[1])
+    return tuple(shape for shape in shapes if len(shape) == 2 and shape[0] == shape[1])
 
 
 def of_lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
@@ -213,7 +226,7 @@ def of_lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shapes, why in models(size):
         chosen = matrices_of(shapes) if operation_of(operator) == "mm" else shapes
         words = f"the square matrices of {why.partition(' of ')[2]}" if chosen != shapes else why
-        yield {**list_arguments(operator, chosen), WHY: words}
+        yield {**_list_arguments(operator, chosen), WHY: words}
 
 
 LISTS = (
@@ -221,6 +234,25 @@ LISTS = (
     "erfc exp expm1 floor frac lerp lgamma log log10 log1p log2 max maximum minimum mm mul neg "
     "norm pow powsum reciprocal round rsqrt sigmoid sign sin sinh sqrt sub tan tanh trunc zero"
 )
-"""What the operators over lists do with each tensor."""
+"""The operations that the operators over lists apply to each tensor."""
+
+COPIED = ("clone", "copy", "zero")
+"""Those that compute nothing."""
+
+
+def of_elements(call: Sizes) -> float:
+    """One for each element of the list; the base of a power may be a number in place of it."""
+    given = call.get("self")
+    arrays = given if isinstance(given, (list, tuple)) else call.get("exponent")
+    return float(sum(array.size for array in arrays))
+
+
+WORK = {
+    f"_foreach_{word}{end}": Formula(per_result(0) if word in COPIED else of_elements, nothing)
+    for word in LISTS.split()
+    if word != "mm"
+    for end in ("", "_")
+    if f"{word}{end}" not in ("clone_", "max_", "norm_", "powsum_")
+}
 
 FAMILIES.add(*and_in_place(*(f"_foreach_{word}" for word in LISTS.split())))(of_lists)

@@ -3,18 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
-
-from opperf.model import Operator
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import COLOURS, FILTERS, feature_maps, network_maps
-from opperf.rules.registering import Families
+from opperf.model import Argument, Operator
+from opperf.operations.uses import Array, Roles, Table, use
+from opperf.rules.configurations import MAPS, TAGS, WHY
+from opperf.rules.image_shapes import COLOURS, FILTERS, network_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.padding import FIXED, widths
-from opperf.rules.values import Arguments, tensor
+from opperf.rules.values import Arguments, call, tensor
+
+MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""The usual names of PyTorch's modes."""
+
+Pairs = tuple[tuple[int, int], ...]
+
+
+def widths(ndim: int, flat: Any) -> Pairs:
+    """Widths before and after each axis, from PyTorch's flat list, which begins with the last."""
+    pairs = tuple(zip(flat[::2], flat[1::2], strict=True))[::-1]
+    return ((0, 0),) * (ndim - len(pairs)) + pairs
+
+
+def flat_widths(pairs: Pairs) -> tuple[int, ...]:
+    """PyTorch's list of widths before and after the axes, without first axes that get none."""
+    padded = next(i for i, pair in enumerate(pairs) if any(pair))
+    return tuple(width for pair in reversed(pairs[padded:]) for width in pair)
+
+
+def _pad_roles(
+    self: Array, pad: Any, mode: str = "constant", value: float | None = None
+) -> dict[str, Any]:
+    assert not value
+    return {"x": self, "widths": widths(self.ndim, pad), "mode": MODES[mode]}
+
+
+def _pad_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    mode = next((own for own, usual in MODES.items() if usual == roles["mode"]), None)
+    takes_mode = operator.parameter("mode") is not None
+    if mode is None or not (takes_mode or mode == "constant"):
+        return None
+    # Modes but for a constant are of the last axes only, all spatial ones.
+    pad = flat_widths(roles["widths"])  # type: ignore[arg-type]
+    made = {"self": roles["x"], "pad": pad}
+    return made if mode == "constant" else {**made, "mode": mode}
+
+
+def _gradient_roles(mode: str) -> Any:
+    def roles_of(grad_output: Array, self: Array, padding: Any) -> dict[str, Any]:
+        return {
+            "gradient": grad_output,
+            "shape": self.shape,
+            "widths": widths(self.ndim, padding),
+            "mode": mode,
+        }
+
+    return roles_of
+
+
+def _border_roles(mode: str) -> Any:
+    def roles_of(self: Array, padding: Any) -> dict[str, Any]:
+        return {"x": self, "widths": widths(self.ndim, padding), "mode": mode}
+
+    return roles_of
+
+
+FIXED = {"reflection": "reflect", "replication": "edge"}
+"""The modes of operators of one mode, by the beginning of their names."""
+
+OPERATIONS: Table = {
+    "constant_pad_nd": use("pad", _pad_roles, to_arguments=_pad_arguments),
+    "pad": use("pad", _pad_roles, to_arguments=_pad_arguments),
+    **{
+        f"{name}_pad{axes}d": use("pad", _border_roles(mode))
+        for name, mode in FIXED.items()
+        for axes in (1, 2, 3)
+    },
+    **{
+        f"{name}_pad{axes}d_backward": use("pad_gradient", _gradient_roles(mode))
+        for name, mode in FIXED.items()
+        for axes in (1, 2, 3)
+    },
+}
+
 
 FAMILIES = Families()
 
@@ -25,48 +97,45 @@ class Border(NamedTuple):
     shape: Shape
     width: int
     why: str
-    memory_format: str = ""
+    tags: tuple[str, ...] = ()
 
 
 def borders(size: Preset, axes: int) -> tuple[Border, ...]:
     """Tensors of a number of spatial axes."""
     if axes == 1:
-        sound, inside = (size.pictures, 1, size.extent(160_000)), size.extent(8192)
+        sound, inside = (size.images, 1, size.extent(160_000)), size.extent(8192)
         return (
             Border(sound, size.extent(200), "ten seconds of sound, before centred spectra"),
-            Border((size.pictures, FILTERS, inside), 3, "a vocoder's signals before a wide kernel"),
+            Border((size.images, FILTERS, inside), 3, "a vocoder's signals before a wide kernel"),
         )
     if axes == 3:
         clips = network_maps(size, FILTERS, 16, 56, 56, samples=1)
-        return (
-            Border(clips, 1, "a clip's maps before a kernel of 3 x 3 x 3"),
-            Border(clips, 1, "a clip's maps with channels last", memory_format="channels_last_3d"),
-        )
-    pictures = (size.samples(4), COLOURS, size.side(256), size.side(256))
+        return (Border(clips, 1, "a clip's maps before a kernel of 3 x 3 x 3", (MAPS,)),)
+    images = (size.samples(4), COLOURS, size.side(256), size.side(256))
     maps = network_maps(size, 256, 64, 64, samples=2)
     return (
-        Border(pictures, 3, "pictures before CycleGAN's first kernel of 7 x 7"),
-        Border(maps, 1, "maps of CycleGAN's residual blocks, before a kernel of 3 x 3"),
-        Border(maps, 1, "maps with channels last", memory_format="channels_last"),
+        Border(images, 3, "images before CycleGAN's first kernel of 7 x 7"),
+        Border(maps, 1, "maps of CycleGAN's residual blocks, before a kernel of 3 x 3", (MAPS,)),
     )
 
 
 def padded(operator: Operator, size: Preset) -> Iterable[tuple[Border, Shape]]:
     """The tensors of an operator, with PyTorch's list of the border's widths."""
     axes = int(operator.name.partition("_pad")[2][0])
-    for one in borders(size, axes):
-        yield one, (one.width, one.width) * axes
+    for border in borders(size, axes):
+        yield border, (border.width, border.width) * axes
 
 
 NAMES = tuple(f"{mode}_pad{axes}d" for mode in FIXED for axes in (1, 2, 3))
 
 
 @FAMILIES.add(*NAMES)
-def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def pad(operator: Operator, size: Preset) -> Rows:
     """Tensors with a border that mirrors or repeats their own elements."""
-    for one, padding in padded(operator, size):
-        own = msgspec.structs.replace(tensor(*one.shape), memory_format=one.memory_format)
-        yield {"self": own, "padding": padding, WHY: one.why}
+    return {
+        one.why: call(self=tensor(*one.shape), padding=padding, **{TAGS: one.tags})
+        for one, padding in padded(operator, size)
+    }
 
 
 @FAMILIES.add(*(f"{name}_backward" for name in NAMES))
@@ -75,19 +144,9 @@ def pad_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for one, padding in padded(operator, size):
         pairs = widths(len(one.shape), padding)
         wide = [extent + sum(pair) for extent, pair in zip(one.shape, pairs, strict=True)]
-        own, gradient = (
-            msgspec.structs.replace(tensor(*shape), memory_format=one.memory_format)
-            for shape in (one.shape, wide)
-        )
-        yield {"grad_output": gradient, "self": own, "padding": padding, WHY: one.why}
-
-
-@FAMILIES.also("constant_pad_nd", "pad")
-def pad_channels_last(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps with channels last."""
-    maps = tensor(*feature_maps(size))
-    yield {
-        "self": msgspec.structs.replace(maps, memory_format="channels_last"),
-        "pad": (1, 1, 1, 1),
-        WHY: "zeros around feature maps with channels last, as before a convolution",
-    }
+        yield {
+            "grad_output": tensor(*wide),
+            "self": tensor(*one.shape),
+            "padding": padding,
+            **{WHY: one.why, TAGS: one.tags},
+        }

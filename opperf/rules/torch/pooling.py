@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -12,13 +11,14 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import Window, feature_maps, network_maps
-from opperf.rules.registering import Families
+from opperf.rules.image_shapes import Window, feature_maps, network_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.convolutions import channels_last
+from opperf.rules.torch.maxima import with_indices
+from opperf.rules.torch.operations.convolutions import OPERATIONS, channels_last
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import Arguments, between, fixed, spread, tensor
+from opperf.rules.values import Arguments, between, call, fixed, taken, tensor
 
 FAMILIES = Families()
 
@@ -28,15 +28,16 @@ NOT_BENCHMARKED = dict.fromkeys(
 )
 """Operators that cannot be called on their own, each with the reason."""
 
-INDEX = "int64"
-"""Dtype of the places of maxima."""
-
 
 class Pool(NamedTuple):
     """A layer of pooling."""
 
     why: str
     window: Window
+
+    def why_of(self, averages: bool) -> str:
+        """The layer that it stands for: these have maxima."""
+        return f"{self.why}, means in place of maxima" if averages else self.why
 
     @property
     def output(self) -> Shape:
@@ -66,17 +67,17 @@ def pools(size: Preset) -> dict[int, list[Pool]]:
         ],
         2: [
             Pool(
-                "ResNet, behind the first layer",
+                "ResNet, after the first layer",
                 Window(network_maps(size, 64, 112, 112), kernel=3, stride=2, pad=1),
             ),
             Pool(
-                "VGG-16, behind the second block",
+                "VGG-16, after the second block",
                 Window(network_maps(size, 128, 112, 112, multiple=2), kernel=2, stride=2),
             ),
         ],
         3: [
             Pool(
-                "C3D, behind the second layer",
+                "C3D, after the second layer",
                 Window(
                     network_maps(size, 128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2
                 ),
@@ -99,38 +100,17 @@ def pools_of(operator: Operator, size: Preset) -> list[Pool]:
     return pools(size)[axes_of(operator)]
 
 
-def places(shape: Shape, sides: Shape) -> TensorSpec:
-    """Places of maxima in maps of these extents, near their windows: places drawn from whole maps
-    would take twice the time."""
-    return fixed(*shape, fill=spread(math.prod(sides)), dtype=INDEX)
-
-
-@FAMILIES.also("max_pool2d", "avg_pool2d.default", "max_pool2d_with_indices.default")
-@by_role
-def channels_behind(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A layer with channels last in memory, which has a kernel of its own."""
-    window = Window(network_maps(size, 64, 112, 112), kernel=3, stride=2, pad=1)
-    yield {
-        WHY: "ResNet, behind the first layer, channels last in memory",
-        "data": channels_last(tensor(*window.shape)),
-        "kernel": window.along(window.kernel),
-        "stride": window.along(window.stride),
-        "padding": window.along(window.pad),
-        **({"kind": "avg"} if operation.name == "pooling" else {}),
-    }
-
-
 @FAMILIES.also("avg_pool1d", "avg_pool3d", "max_pool1d", "max_pool3d", "max_pool1d_with_indices")
 @FAMILIES.also("max_pool3d_with_indices")
-@by_role
+@by_role(OPERATIONS)
 def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of networks for sound and for volumes, beside those of networks for pictures."""
+    """Layers of networks for sound and for volumes, beside those of networks for images."""
     by_axes = pools(size)
     averages = operation.name == "pooling"
     for pool in [*(by_axes[1] if averages else by_axes[1][1:]), *by_axes[3][1 - averages :]]:
         window = pool.window
         yield {
-            WHY: pool.why,
+            WHY: pool.why_of(averages),
             "data": tensor(*window.shape),
             "kernel": window.along(window.kernel),
             "stride": window.along(window.stride),
@@ -140,7 +120,7 @@ def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 @FAMILIES.also("avg_pool2d.default", "avg_pool3d")
-@by_role
+@by_role(OPERATIONS)
 def without_border(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Means of the elements of a map alone, those of the border left uncounted."""
     why = "branch of means, each of as many elements as the map has there"
@@ -160,52 +140,33 @@ def without_border(operation: CanonicalOperation, size: Preset) -> Iterable[Role
         }
 
 
-@FAMILIES.also("adaptive_avg_pool2d", "adaptive_max_pool2d")
-@by_role
-def cells_of_channels_last(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Maps with channels last in memory, pooled to one number and to cells."""
-    for maps, cells, why in (
-        (
-            network_maps(size, 1024, 7, 7),
-            1,
-            "MobileNet, before the classifier, channels last in memory",
-        ),
-        (
-            network_maps(size, 2048, 60, 60, samples=1),
-            6,
-            "PSPNet, the finest level of its pyramid, channels last in memory",
-        ),
-    ):
-        yield {
-            WHY: why,
-            "data": channels_last(tensor(*maps)),
-            "output_size": (cells, cells),
-        }
-
-
 @FAMILIES.also("adaptive_avg_pool1d", "adaptive_avg_pool3d", "adaptive_max_pool1d")
 @FAMILIES.also("adaptive_max_pool3d")
-@by_role
-def cells(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+@by_role(OPERATIONS)
+def cells(operation: CanonicalOperation, size: Preset) -> Rows:
     """Sequences and videos, pooled to one number and to a few cells."""
-    for why, shape, output in (
-        ("M5, before the classifier", network_maps(size, 512, 30), (1,)),
-        ("frames of speech, pooled to cells that overlap", network_maps(size, 256, 250), (7,)),
-        (
-            "3D ResNet-18, before the classifier",
-            network_maps(size, 512, 2, 7, 7, multiple=1),
-            (1, 1, 1),
-        ),
-        (
-            "C3D's features in cells of 2 x 4 x 4, as of videos of any extent",
-            network_maps(size, 256, 4, 14, 14, samples=2),
-            (2, 4, 4),
-        ),
-    ):
-        yield {WHY: why, "data": tensor(*shape), "output_size": output}
+    return {
+        why: call(data=tensor(*shape), output_size=output)
+        for why, shape, output in (
+            ("M5's last features, each to one number", network_maps(size, 512, 30), (1,)),
+            ("frames of speech, pooled to cells that overlap", network_maps(size, 256, 250), (7,)),
+            (
+                "3D ResNet-18's last features, each to one number",
+                network_maps(size, 512, 2, 7, 7, multiple=1),
+                (1, 1, 1),
+            ),
+            (
+                "C3D's features in cells of 2 x 4 x 4, for videos of any extent",
+                network_maps(size, 256, 4, 14, 14, samples=2),
+                (2, 4, 4),
+            ),
+        )
+    }
 
 
-@FAMILIES.add(*(f"quantized_max_pool{axes}d" for axes in (1, 2, 3)))
+@FAMILIES.add(
+    *(f"quantized_max_pool{axes}d" for axes in (1, 2, 3)), replaces="its tensors are quantised"
+)
 def quantized(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of quantised networks."""
     for pool in pools_of(operator, size):
@@ -215,7 +176,12 @@ def quantized(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: f"{pool.why}, quantised", "self": data, **pool.sizes}
 
 
-@FAMILIES.add("mkldnn_max_pool2d", "mkldnn_max_pool3d", "mkldnn_adaptive_avg_pool2d")
+@FAMILIES.add(
+    "mkldnn_max_pool2d",
+    "mkldnn_max_pool3d",
+    "mkldnn_adaptive_avg_pool2d",
+    replaces="its tensors are in oneDNN's layout",
+)
 def of_onednn(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of tensors in oneDNN's own layout, which only its operators take."""
     if "adaptive" in operator.name:
@@ -243,7 +209,6 @@ def adaptive_gradient_of_onednn(operator: Operator, size: Preset) -> Iterable[Ar
 
 def gradient(pool: Pool) -> dict[str, Argument]:
     """Arguments of any backward pass of a layer of pooling."""
-    sides = pool.window.shape[2:]
     return {
         "grad_output": tensor(*pool.output),
         "self": tensor(*pool.window.shape),
@@ -251,36 +216,18 @@ def gradient(pool: Pool) -> dict[str, Argument]:
         "dilation": pool.window.along(1),
         "ceil_mode": False,
         "count_include_pad": True,
-        "divisor_override": None,
-        "indices": places(pool.output, sides),
     }
 
 
-def needed(operator: Operator, offered: Arguments) -> Arguments:
-    """Those of the arguments that the operator requires or may be None, in its order."""
-    return {
-        one.name: offered[one.name]
-        for one in operator.parameters
-        if offered.get(one.name) is not None
-    }
-
-
+@FAMILIES.also("avg_pool2d_backward.default", "max_pool2d_with_indices_backward.default")
 @FAMILIES.add("avg_pool3d_backward", "max_pool3d_with_indices_backward", "max_pool2d_backward")
 def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of layers."""
     for pool in pools_of(operator, size):
-        yield {WHY: pool.why, **needed(operator, gradient(pool))}
-
-
-@FAMILIES.also("avg_pool2d_backward.default", "max_pool2d_with_indices_backward.default")
-def gradients_of_channels_last(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The backward pass of a layer with channels last in memory."""
-    pool = pools_of(operator, size)[0]
-    made = {
-        name: channels_last(value) if isinstance(value, TensorSpec) else value
-        for name, value in gradient(pool).items()
-    }
-    yield {WHY: f"{pool.why}, channels last in memory", **needed(operator, made)}
+        has_indices = operator.parameter("indices") is not None
+        why = pool.why_of(operator.name.startswith("avg"))
+        made = {WHY: why, **taken(operator, gradient(pool))}
+        yield with_indices(operator, made, pool.output) if has_indices else made
 
 
 def grids(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
@@ -299,16 +246,12 @@ def adaptive_gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of maps that are pooled to a grid."""
     for why, shape, cells in grids(operator, size):
         output = (*shape[:2], *cells)
-        yield {
-            WHY: why,
-            "grad_output": tensor(*output),
-            "self": tensor(*shape),
-            "indices": places(output, shape[2:]),
-        }
+        made: Arguments = {WHY: why, "grad_output": tensor(*output), "self": tensor(*shape)}
+        yield with_indices(operator, made, output)
 
 
 def fractional(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, Shape, Shape]]:
-    """Maps that are pooled by a factor that is no whole number, with the extents of the window and
+    """Maps that are pooled by a factor that is not an integer, with the extents of the window and
     of the output."""
     two = axes_of(operator) == 2
     shape = network_maps(size, 96, 48, 48) if two else network_maps(size, 16, 32, 48, 48, samples=1)
@@ -321,31 +264,32 @@ def fractional(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, S
 
 
 @FAMILIES.add("fractional_max_pool2d", "fractional_max_pool3d")
-def fractional_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Maps that are pooled by a factor that is no whole number."""
-    for why, shape, kernel, output in fractional(operator, size):
-        yield {
-            WHY: why,
-            "self": tensor(*shape),
-            "kernel_size": kernel,
-            "output_size": output,
-            "random_samples": fixed(*shape[:2], len(kernel), fill=between(0, 1)),
-        }
+def fractional_pooling(operator: Operator, size: Preset) -> Rows:
+    """Maps that are pooled by a factor that is not an integer."""
+    return {
+        why: call(
+            self=tensor(*shape),
+            kernel_size=kernel,
+            output_size=output,
+            random_samples=fixed(*shape[:2], len(kernel), fill=between(0, 1)),
+        )
+        for why, shape, kernel, output in fractional(operator, size)
+    }
 
 
 @FAMILIES.add("fractional_max_pool2d_backward", "fractional_max_pool3d_backward")
 def fractional_gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of such layers."""
     for why, shape, kernel, output in fractional(operator, size):
-        made = (*shape[:2], *output)
-        yield {
+        pooled = (*shape[:2], *output)
+        made: Arguments = {
             WHY: why,
-            "grad_output": tensor(*made),
+            "grad_output": tensor(*pooled),
             "self": tensor(*shape),
             "kernel_size": kernel,
             "output_size": output,
-            "indices": places(made, shape[2:]),
         }
+        yield with_indices(operator, made, pooled)
 
 
 UNPOOLED = (
@@ -358,7 +302,7 @@ UNPOOLED = (
 
 @FAMILIES.add("max_unpool2d", "max_unpool3d")
 def unpooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Maxima at their places in maps of twice the extents."""
+    """Maxima at their indices in maps of twice the extents."""
     for why, (channels, *sides) in UNPOOLED:
         axes = len(sides)
         if axes != axes_of(operator):
@@ -366,10 +310,5 @@ def unpooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
         shape = network_maps(size, channels, *sides, samples=4)
         larger = tuple(2 * side for side in shape[2:])
         moves = {"stride": (2,) * axes, "padding": (0,) * axes} if axes == 3 else {}
-        yield {
-            WHY: why,
-            "self": tensor(*shape),
-            "indices": places(shape, larger),
-            "output_size": larger,
-            **moves,
-        }
+        made: Arguments = {WHY: why, "self": tensor(*shape), "output_size": larger, **moves}
+        yield with_indices(operator, made, shape)

@@ -6,22 +6,76 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Roles, Table, of_ranks, use
 from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH, layer_width
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.engine import OUTPUT
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.sparse import FEATURES, LAYOUTS, graph, nodes, pruned, vectors
-from opperf.rules.values import Arguments, sparse, tensor
+from opperf.rules.torch.sparse import LAYOUTS, graph, nodes, pruned, vectors
+from opperf.rules.values import Arguments, call, sparse, tensor, transposed
+from opperf.rules.variants import Variants, add_rows
+
+
+def _tensordot_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    x, axes = roles["x"], roles["axes"]
+    assert isinstance(x, TensorSpec)
+    if isinstance(axes, int):
+        rank = len(x.shape)
+        axes = (tuple(range(rank - axes, rank)), tuple(range(axes)))
+    assert isinstance(axes, tuple)
+    ours, theirs = axes
+    return {"self": x, "other": roles["y"], "dims_self": ours, "dims_other": theirs}
+
+
+VECTORS = "x=self y=vec2"
+SCALES = "addend=self scale=alpha addend_scale=beta"
+
+MATMUL = use("matrix_product", "x=self y=other")
+MATRICES = use("matrix_product", "x=self y=mat2")
+GEMM = use("scaled_matrix_product", f"{SCALES} x=mat1|mat|batch1 y=mat2|vec|batch2")
+OUTER = use("outer_product", VECTORS)
+
+OPERATIONS: Table = {
+    "addbmm": use("scaled_sum_of_products", f"{SCALES} x=batch1 y=batch2"),
+    "addmm.default": of_ranks(GEMM, x=2, y=2),
+    "addmv": of_ranks(GEMM, x=2, y=1),
+    "addr": use("scaled_outer_product", f"{SCALES} x=vec1 y=vec2"),
+    "baddbmm.default": of_ranks(GEMM, x=3, y=3),
+    "bmm.default": of_ranks(MATRICES, x=3, y=3),
+    "chain_matmul": use("matrix_product_chain", "matrices"),
+    "dot": of_ranks(use("inner_product", "x=self y=tensor"), x=1, y=1),
+    "einsum": use("einsum", "subscripts=equation tensors"),
+    "ger": OUTER,
+    "inner": use("inner_product", "x=self y=other"),
+    "linalg_matmul": MATMUL,
+    "linalg_multi_dot": use("matrix_product_chain", "matrices=tensors"),
+    "linalg_vecdot": use("vector_products", "x y axis=dim"),
+    "matmul": MATMUL,
+    "mm.default": of_ranks(MATRICES, x=2, y=2),
+    "mv": of_ranks(use("matrix_product", "x=self y=vec"), x=2, y=1),
+    "outer": OUTER,
+    "tensordot": use(
+        "tensordot",
+        lambda self, other, dims_self, dims_other: {
+            "x": self,
+            "y": other,
+            "axes": (dims_self, dims_other),
+        },
+        to_arguments=_tensordot_arguments,
+    ),
+    "vdot": of_ranks(use("vector_dot", "x=self y=other"), x=1, y=1),
+}
+
 
 FAMILIES = Families()
 
 
-def transposed(*shape: int) -> TensorSpec:
-    """A matrix, or a stack of them, in the memory of the transpose."""
-    *_, rows, columns = shape
-    strides = (*((rows * columns,) * (len(shape) - 2)), 1, rows)
-    return TensorSpec(shape, "", gradient=True, strides=strides)
+def addend_and_factors(operator: Operator) -> tuple[list[str], list[str]]:
+    """The names of what is added, if anything, and of what is multiplied."""
+    names = [parameter.name for parameter in operator.tensors if parameter.name != OUTPUT]
+    return names[:-2], names[-2:]
 
 
 def repeated(rows: int, columns: int) -> TensorSpec:
@@ -48,11 +102,10 @@ def transposed_matrices(operator: Operator, size: Preset) -> Iterable[Arguments]
     """The products of a dense layer forward and of its weights' gradient, one matrix of each in the
     memory of its transpose."""
     tokens, units, inside = size.extent(512), layer_width(size), layer_width(size, FEED_FORWARD)
-    names = [one.name for one in operator.tensors]
-    addend, (left, right) = names[:-2], names[-2:]
+    addend, (left, right) = addend_and_factors(operator)
     for why, x, y in (
-        (LINEAR, tensor(tokens, units), transposed(units, inside)),
-        (GRADIENT, transposed(units, tokens), tensor(tokens, inside)),
+        (LINEAR, tensor(tokens, units), transposed(tensor(units, inside))),
+        (GRADIENT, transposed(tensor(units, tokens)), tensor(tokens, inside)),
     ):
         made: Arguments = {left: x, right: y, WHY: why}
         if addend:
@@ -64,8 +117,7 @@ def transposed_matrices(operator: Operator, size: Preset) -> Iterable[Arguments]
 def heads(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Heads of one sentence, which are next to each other in each token's vector."""
     length = size.extent(512, least=8)
-    names = [one.name for one in operator.tensors]
-    addend, (left, right) = names[:-2], names[-2:]
+    addend, (left, right) = addend_and_factors(operator)
     made: Arguments = {
         left: heads_of_tokens(length),
         right: tokens_of_heads(length),
@@ -77,16 +129,15 @@ def heads(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.also("mv", "addmv")
-def transposed_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def transposed_matrix(operator: Operator, size: Preset) -> Rows:
     """A transposed matrix by a vector."""
     rows, columns = square(size)
-    names = [one.name for one in operator.tensors]
-    addend, (left, right) = names[:-2], names[-2:]
-    yield {
-        **{name: tensor(rows) for name in addend},
-        left: transposed(rows, columns),
-        right: tensor(columns),
-        WHY: "a transposed matrix by a vector, as the gradient of a dense layer's sample",
+    addend, (left, right) = addend_and_factors(operator)
+    return {
+        "a transposed matrix by a vector, as the gradient of a dense layer's sample": call(
+            **dict.fromkeys(addend, tensor(rows)),
+            **{left: transposed(tensor(rows, columns)), right: tensor(columns)},
+        )
     }
 
 
@@ -94,29 +145,17 @@ SPARSE_BLOCKS = "a graph's adjacency by rows of blocks of 4 x 4 times the nodes'
 
 
 @FAMILIES.also("mm.default", "addmm.default", "matmul")
-def sparse_products(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def sparse_products(operator: Operator, size: Preset) -> Rows:
     """A graph's adjacency times its nodes' vectors."""
-    names = [one.name for one in operator.tensors]
-    addend, (left, right) = names[:-2], names[-2:]
+    addend, (left, right) = addend_and_factors(operator)
     # A product by a matrix of blocks has no gradient.
-    for layout, why in {**LAYOUTS, "bsr": SPARSE_BLOCKS}.items():
-        yield {
-            **{name: tensor(nodes(size), FEATURES) for name in addend},
-            left: graph(layout, size, gradient=layout != "bsr"),
-            right: vectors(size),
-            WHY: why,
-        }
-
-
-@FAMILIES.also("mv")
-def sparse_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A graph's adjacency times one number of each node."""
-    for layout, word in (("coo", "by coordinates"), ("csr", "by rows")):
-        yield {
-            "self": graph(layout, size),
-            "vec": tensor(nodes(size)),
-            WHY: f"a graph's adjacency {word} by a vector, as a step of PageRank",
-        }
+    return {
+        why: call(
+            **dict.fromkeys(addend, vectors(size)),
+            **{left: graph(layout, size, gradient=layout != "bsr"), right: vectors(size)},
+        )
+        for layout, why in {**LAYOUTS, "bsr": SPARSE_BLOCKS}.items()
+    }
 
 
 WORDS = {"coo": "by coordinates", "csr": "by rows"}
@@ -162,3 +201,14 @@ def sparse_tensors(operator: Operator, size: Preset) -> Iterable[Arguments]:
     make, layouts = SPARSE[name]
     for layout in layouts:
         yield {**make(layout, size), **AXES.get(name, {})}
+
+
+FURTHER: dict[str, Variants] = {
+    "mv": lambda size: {
+        f"a graph's adjacency {word} by a vector, as a step of PageRank": call(
+            self=graph(layout, size), vec=tensor(nodes(size))
+        )
+        for layout, word in (("coo", "by coordinates"), ("csr", "by rows"))
+    }
+}
+add_rows(FAMILIES.also, FURTHER)

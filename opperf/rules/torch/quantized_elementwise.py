@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Fill, Operator
+from opperf.operations.uses import ANYTHING, Array, Table, use
 from opperf.rules.bert import UNITS, scores
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, network_maps
+from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
@@ -21,10 +23,53 @@ from opperf.rules.torch.quantized_layers import (
     activations,
     centred,
     parameters,
-    taken,
 )
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import OPEN_UNIT, Arguments, fixed, literal
+from opperf.rules.values import OPEN_UNIT, Arguments, call, fixed, literal, taken
+from opperf.rules.variants import Variants, own
+
+ENDS = {"qint8": (-128, 127), "quint8": (0, 255)}
+"""Ranges of quantised dtypes."""
+
+ONE_SCALE = "x=self scale zero_point low=quant_min high=quant_max"
+
+
+def to_dtype(
+    self: Array, dtype: str, scale: Any = None, zero_point: Any = None, **several: Any
+) -> dict[str, Any]:
+    """A tensor, and the range of the dtype that it is quantised to, with one scale or with one of
+    each channel."""
+    low, high = ENDS[dtype]
+    made = {"x": self, "low": low, "high": high}
+    if scale is not None:
+        return {**made, "scale": scale, "zero_point": zero_point}
+    scales, zeros = several["scales"], several["zero_points"]
+    return {**made, "scale": scales, "zero_point": zeros, "axis": several["axis"]}
+
+
+ROUNDED = use("fake_quantize", ONE_SCALE)
+BY_CHANNEL = use("fake_quantize", f"{ONE_SCALE} axis")
+MASKED = use("multiply", "x=grad y=mask")
+QUANTISED = use("fake_quantize", to_dtype)
+
+
+def _and_mask(made: Array, arguments: Any) -> tuple[Array, object]:
+    return made, ANYTHING
+
+
+OPERATIONS: Table = {
+    "fake_quantize_per_channel_affine": BY_CHANNEL,
+    "fake_quantize_per_channel_affine_cachemask": use(
+        "fake_quantize", f"{ONE_SCALE} axis", _and_mask
+    ),
+    "fake_quantize_per_channel_affine_cachemask_backward": MASKED,
+    "fake_quantize_per_tensor_affine": ROUNDED,
+    "fake_quantize_per_tensor_affine_cachemask": use("fake_quantize", ONE_SCALE, _and_mask),
+    "fake_quantize_per_tensor_affine_cachemask_backward": MASKED,
+    "quantize_per_channel": QUANTISED,
+    "quantize_per_tensor.default": QUANTISED,
+    "quantize_per_tensor.tensor_qparams": QUANTISED,
+}
+
 
 FAMILIES = Families()
 
@@ -79,11 +124,6 @@ def of_tokens(size: Preset) -> Iterable[Arguments]:
     }
 
 
-def attended(size: Preset) -> Iterable[Arguments]:
-    """Scores of attention."""
-    yield {"qx": centred(*scores(size)), "dim": -1, **SHARES, WHY: "BERT-base, attention scores"}
-
-
 def multiplied(size: Preset) -> Iterable[Arguments]:
     """Scores of attention by values."""
     batch, heads, tokens, _ = scores(size)
@@ -102,7 +142,7 @@ def pooled(size: Preset, *extents: int) -> Iterable[Arguments]:
     yield {
         **{"qx": data, "ceil_mode": False},
         **{name: (value,) * axes for name, value in sizes.items()},
-        WHY: "ResNet, behind the first layer" if axes == 2 else "64 channels over time, halved",
+        WHY: "ResNet, after the first layer" if axes == 2 else "64 channels over time, halved",
     }
 
 
@@ -134,29 +174,25 @@ NORMS: dict[str, Variants] = {
     for relu in ("", "_relu")
 }
 
-ARITHMETIC = tuple(
-    f"{name}{relu}{out}"
-    for name in ("add", "mul")
-    for relu in ("", "_relu")
-    for out in ("", "_out")
+SUFFIXES = ("", "_out", "_relu", "_relu_out")
+"""Ends of names of operators that write to an output, or set negative results to zero."""
+ARITHMETIC, BY_NUMBER = (
+    tuple(f"{name}{kind}{end}" for name in ("add", "mul") for end in SUFFIXES)
+    for kind in ("", "_scalar")
 )
-BY_NUMBER = tuple(
-    f"{name}_scalar{relu}{out}"
-    for name in ("add", "mul")
-    for relu in ("", "_relu")
-    for out in ("", "_out")
-)
-FUNCTIONS = (*("celu", "clamp", "dropout", "elu", "hardswish", "leaky_relu", "relu6", "threshold"),)
+NAMES = (*("celu", "clamp", "dropout", "elu", "hardswish", "leaky_relu", "relu6", "threshold"),)
 
 BY_NAME: dict[str, Variants] = {
-    **dict.fromkeys((*ARITHMETIC, *BY_NUMBER, *FUNCTIONS), elementwise),
+    **dict.fromkeys((*ARITHMETIC, *BY_NUMBER, *NAMES), elementwise),
     **{f"{name}.Tensor": functools.partial(elementwise, number=True) for name in BY_NUMBER},
     "sigmoid": functools.partial(elementwise, result=SHARES),
     **dict.fromkeys(("cat", "cat_relu", "cat_out", "cat_relu_out"), joined),
     **NORMS,
     **dict.fromkeys(("group_norm", "instance_norm"), NORMS["batch_norm2d"]),
     "layer_norm": of_tokens,
-    "softmax": attended,
+    "softmax": lambda size: {
+        "BERT-base, attention scores": call(qx=centred(*scores(size)), dim=-1, **SHARES)
+    },
     "matmul": multiplied,
     "max_pool1d": lambda size: pooled(size, 1600),
     "max_pool2d": lambda size: pooled(size, 112, 112),
@@ -170,4 +206,4 @@ VARIANTS = {f"quantized::{name}": made for name, made in BY_NAME.items()}
 @FAMILIES.add(*VARIANTS)
 def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The configurations of an operator in `VARIANTS`."""
-    return [taken(operator, offered) for offered in configurations_of(VARIANTS, operator, size)]
+    return [taken(operator, offered) for offered in own(VARIANTS, operator, size)]

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, network_maps
-from opperf.rules.registering import Families
+from opperf.rules.dependencies import ascending
+from opperf.rules.image_shapes import feature_maps, network_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.layers import BAGS
 from opperf.rules.torch.operations.layers import INDEX, KINDS
 from opperf.rules.torch.quantization import BLOCK, HALF, NIBBLES, layers
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import POSITIVE, Arguments, below, fixed, literal
+from opperf.rules.values import POSITIVE, Arguments, below, call, fixed, literal, taken
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 
@@ -57,12 +58,6 @@ def parameters(count: int, fill: Fill = POSITIVE) -> TensorSpec:
     return fixed(count, fill=fill, dtype="float32")
 
 
-def taken(operator: Operator, offered: Arguments) -> Arguments:
-    """What an operator takes of arguments by every name that operators of its kind have."""
-    names = {WHY, *(one.name for one in operator.parameters)}
-    return {name: value for name, value in offered.items() if name in names}
-
-
 def dense(
     size: Preset, weights: str = "packed_linear", quantised: bool = False
 ) -> Iterable[Arguments]:
@@ -95,32 +90,19 @@ def weights(size: Preset, layout: str) -> Iterable[Arguments]:
     yield {"W": weight, "W_prepack": weight, "B": parameters(outputs, Fill()), WHY: ONCE}
 
 
-def int4(size: Preset) -> Iterable[Arguments]:
-    """Half-precision activations and 4-bit weights."""
-    for tokens, inputs, outputs, why in layers(size):
-        yield {
-            "self": fixed(tokens, inputs, dtype=HALF),
-            "mat2": fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
-            "qGroupSize": fixed(fill=literal(BLOCK), dtype="int64"),
-            "qScaleAndZeros": fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
-            WHY: why,
-        }
-
-
-def cell(
-    size: Preset, gates: int, states: int = 1, layout: str = "packed_linear"
-) -> Iterable[Arguments]:
+def cell(size: Preset, gates: int, states: int = 1, layout: str = "packed_linear") -> Rows:
     """A step of a recurrent layer, whose weights are packed."""
     samples, width = size.batch, size.extent(512)
     state = real(samples, width)
     weight = packed(layout, gates * width, width) if layout else real(gates * width, width)
     bias = parameters(gates * width, Fill())
-    yield {
-        "input": real(samples, width),
-        "hx": (state,) * states if states > 1 else state,
-        **dict.fromkeys(("w_ih", "w_hh"), weight),
-        **dict.fromkeys(("b_ih", "b_hh", "bias_ih", "bias_hh"), bias),
-        WHY: "a recurrent layer of 512 units at the default size, one step of a batch",
+    return {
+        "a recurrent layer of 512 units at the default size, one step of a batch": call(
+            input=real(samples, width),
+            hx=(state,) * states if states > 1 else state,
+            **dict.fromkeys(("w_ih", "w_hh"), weight),
+            **dict.fromkeys(("b_ih", "b_hh", "bias_ih", "bias_hh"), bias),
+        )
     }
 
 
@@ -182,7 +164,7 @@ def of_convolution(
 
 
 READ = ("dilation", "groups", "output_padding", "padding", "stride", "transpose", "unpack")
-"""What operators read of a convolution's packed weights."""
+"""Properties of a convolution's packed weights that operators read."""
 
 FORMS: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
     "conv1d": (1, ("", "_relu"), ("unpack",)),
@@ -242,7 +224,7 @@ def whole_table(size: Preset, layout: str = "") -> Iterable[Arguments]:
     """A whole table, quantised or before it is."""
     words = size.extent(100_000)
     spec = packed(layout, words, 64, dtype=UNSIGNED) if layout else real(words, 64)
-    extremes = fixed(words, 2, fill=literal(((-4.0, 4.0),) * words), dtype="float32")
+    extremes = fixed(words, 2, fill=ascending(-4, 4), dtype="float32")
     yield {
         **{"weight": spec, "W_prepack": spec, "rowwise_min_max": extremes},
         WHY: "a recommender's table, once before it serves",
@@ -293,7 +275,15 @@ BY_NAME: dict[str, Variants] = {
     "linear_prepack_fp16": functools.partial(weights, layout=""),
     "linear_unpack": functools.partial(weights, layout="packed_linear"),
     "linear_unpack_fp16": functools.partial(weights, layout="packed_linear_fp16"),
-    "int4mm_packed_weight_cpu": int4,
+    "int4mm_packed_weight_cpu": lambda size: {
+        why: call(
+            self=fixed(tokens, inputs, dtype=HALF),
+            mat2=fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
+            qGroupSize=fixed(fill=literal(BLOCK), dtype="int64"),
+            qScaleAndZeros=fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
+        )
+        for tokens, inputs, outputs, why in layers(size)
+    },
     "quantized_gru_cell_dynamic": functools.partial(cell, gates=3),
     "quantized_lstm_cell_dynamic": functools.partial(cell, gates=4, states=2),
     **dict.fromkeys(
@@ -318,7 +308,7 @@ VARIANTS = {f"quantized::{name}": made for name, made in BY_NAME.items()}
 @FAMILIES.add(*VARIANTS)
 def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The configurations of an operator in `VARIANTS`."""
-    return [taken(operator, offered) for offered in configurations_of(VARIANTS, operator, size)]
+    return [taken(operator, offered) for offered in own(VARIANTS, operator, size)]
 
 
 LEGACY = "PyTorch says that models of an outdated version alone call it, and refuses it"

@@ -9,27 +9,36 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from opperf.dtypes import is_floating
-from opperf.model import DType, Number, Operator, TensorSpec, map_tensors
+from opperf.model import (
+    Argument,
+    Device,
+    DType,
+    Number,
+    Operator,
+    TensorSpec,
+    iter_tensors,
+    map_tensors,
+)
 from opperf.model.targets import DEFAULT_OVERLOAD
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import ROW, WHY, inputs_of
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.recorded_fills import with_fills
 from opperf.rules.torch.recorded_whys import describe
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
-TABLE = Path(__file__).with_name("recorded.json")
+FILE = Path(__file__).with_name("recorded.json")
 
 Entry = Mapping[str, Any]
 """One input: `arguments`, by name; those that differ at a size, by its name, or None where it would
-be another kind of work; `count`, `models`."""
+be another kind of work; `count`, `models`, and its `line` in the file."""
 
 HALF, SINGLE = "float16", "float32"
 """Dtypes of the recorded runs, which are in mixed precision."""
@@ -39,9 +48,14 @@ SUPPORTED = {"complex32": "complex64"}
 
 
 @functools.cache
-def table() -> Mapping[str, list[Entry]]:
+def table() -> Mapping[str, Sequence[Entry]]:
     """Returns the recorded inputs, by the overload's name in the dispatcher."""
-    made: dict[str, list[Entry]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    text = FILE.read_text(encoding="utf-8")
+    made: dict[str, list[dict[str, Any]]] = json.loads(text)
+    lines = (number for number, line in enumerate(text.splitlines(), 1) if line.startswith('{"'))
+    for entries in made.values():
+        for entry in entries:
+            entry["line"] = next(lines)
     return made
 
 
@@ -57,9 +71,9 @@ def key_of(name: str) -> str:
 def family(operator: Operator, preset: Preset) -> Iterable[Arguments]:
     """Inputs of recorded training runs: the most frequent and the most expensive."""
     label = next(name for name in operator.names if name in LABELS)
-    accepted = {one.name for one in operator.parameters}
+    accepted = {parameter.name for parameter in operator.parameters}
     for made in configurations(LABELS[label], preset, LEAST):
-        if accepted.issuperset(made.keys() - {WHY}):
+        if accepted.issuperset(inputs_of(made)):
             yield made
 
 
@@ -72,7 +86,7 @@ def label_of(key: str) -> str:
 LABELS = {label_of(key): key for key in table()}
 """The overloads that have recorded inputs, each with its name in the dispatcher."""
 
-FAMILIES = Families()
+FAMILIES = Families(are_last=True)
 FAMILIES.also(*LABELS)(family)
 
 LEAST = 10_000
@@ -84,30 +98,52 @@ def elements(entry: Entry) -> int:
     """Returns the number of elements of an input's largest tensor, or of the one that it makes, as
     recorded."""
     arguments = entry["arguments"]
-    shapes = [one["shape"] for one in _tensors(arguments.values())]
+    shapes = [tensor["shape"] for tensor in _tensors(arguments.values())]
     return max(map(math.prod, [*shapes, arguments.get("size", [])]))
 
 
 def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments]:
     """Returns the recorded inputs of an overload at a size, each with the models that have it; none
-    if no run calls it. Inputs that are the same at this size are one. Those whose largest tensor
-    has fewer than `least` elements are omitted."""
+    if no run calls it. Inputs that are the same work at this size are one. Those whose largest
+    tensor has fewer than `least` elements are omitted."""
     key = key_of(label)
     entries = [
-        one
-        for one in table().get(key, [])
-        if elements(one) >= least and one.get(preset.name, {}) is not None
+        entry
+        for entry in table().get(key, [])
+        if elements(entry) >= least and entry.get(preset.name, {}) is not None
     ]
     operator = key.partition("::")[2].partition(".")[0]
+    kinds: list[Arguments] = []
     made: list[Arguments] = []
-    whys: list[str] = []
     for entry, why in zip(entries, describe(entries, preset.name), strict=True):
         sized = {**entry["arguments"], **entry.get(preset.name, {})}
         arguments = with_gradients(operator, with_fills(operator, decode(sized)))
-        if arguments not in made:
-            made.append(arguments)
-            whys.append(why)
-    return [{**arguments, WHY: why} for arguments, why in zip(made, whys, strict=True)]
+        kind = flat(arguments) if operator in ELEMENTWISE else arguments
+        if kind not in kinds:
+            kinds.append(kind)
+            made.append({**arguments, WHY: why, ROW: f"{FILE}:{entry['line']}"})
+    return made
+
+
+ELEMENTWISE = frozenset(
+    {
+        *("add_", "gelu_backward", "hardswish_backward", "leaky_relu", "leaky_relu_backward"),
+        *("relu_", "threshold_backward"),
+    }
+)
+"""Operators with recorded inputs of several shapes, of which they read the elements alone."""
+
+
+def flat(arguments: Arguments) -> Arguments:
+    """Returns the arguments with contiguous tensors as vectors, if they are of one shape."""
+    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
+    if len({spec.shape for spec in specs}) > 1 or any(spec.strides for spec in specs):
+        return arguments
+    shape = (specs[0].size,)
+    return {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, shape=shape))
+        for name, value in arguments.items()
+    }
 
 
 def decode(recorded: Mapping[str, Any]) -> Arguments:
@@ -115,7 +151,9 @@ def decode(recorded: Mapping[str, Any]) -> Arguments:
 
     Tensors in single precision stay so beside others in half precision.
     """
-    floating = {one["dtype"] for one in _tensors(recorded.values()) if is_floating(one["dtype"])}
+    floating = {
+        tensor["dtype"] for tensor in _tensors(recorded.values()) if is_floating(tensor["dtype"])
+    }
     dtypes: dict[str, str] = dict.fromkeys(floating, REQUESTED)
     if {HALF, SINGLE} <= floating:
         dtypes[SINGLE] = AT_LEAST_SINGLE
@@ -168,4 +206,23 @@ def with_gradients(operator: str, arguments: Arguments) -> Arguments:
     return {
         name: value if name in without else map_tensors(value, change)
         for name, value in arguments.items()
+    }
+
+
+PLACEMENT = ("device", "pin_memory")
+"""Arguments that say where a result is, which is the case's own device."""
+
+USUAL: tuple[Argument, ...] = (None, "strided")
+"""Values of optional arguments that are what the operator does without them."""
+
+
+def own_arguments(operator: Operator, arguments: Arguments) -> Arguments:
+    """Returns an operator's arguments without those that place the result, unless it needs one, and
+    without those that change nothing."""
+    optional = {parameter.name for parameter in operator.parameters if not parameter.required}
+    return {
+        name: value
+        for name, value in arguments.items()
+        if (name not in PLACEMENT or isinstance(value, Device) and name not in optional)
+        and not (name in optional and value in USUAL)
     }

@@ -18,6 +18,7 @@ from opperf.rules.dependencies import (
     below_extent,
     below_number,
 )
+from opperf.rules.image_shapes import CLASSES
 from opperf.rules.torch.dependencies import DEPENDENCIES, bags
 from opperf.rules.values import (
     BOOLEAN,
@@ -29,7 +30,6 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
-    spread,
 )
 
 
@@ -38,7 +38,7 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
     normal numbers, and in tensors of integers such as `numbers`. `operator` is without namespace
     and overload: `embedding`."""
     of_integers = WHOLE.get(operator, numbers)
-    rules = FILLS.get(operator, {})
+    rules = CONTENTS.get(operator, {})
 
     def fill(name: str, position: int, spec: TensorSpec) -> TensorSpec:
         asked = Asked(arguments, spec, position)
@@ -63,13 +63,6 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
         return value
 
     return {name: change(name, value) for name, value in arguments.items()}
-
-
-def in_map(asked: Asked) -> Fill:
-    """Returns indices of elements of a feature map, counted row by row, near their windows; any of
-    a tensor with strides, whose neighbours in memory are other channels'."""
-    count = asked.extent("self", -2) * asked.extent("self", -1)
-    return below(count) if asked.spec.strides else spread(count)
 
 
 def in_size(asked: Asked) -> Fill:
@@ -106,8 +99,8 @@ def compared(asked: Asked) -> Fill:
 
 
 def numbers(asked: Asked) -> Fill:
-    """Returns zeros and ones for bytes, which are masks, and numbers of classes or tokens for other
-    integers."""
+    """Returns zeros and ones for bytes, which are masks, and numbers of classes for other integers,
+    less than the words of any vocabulary."""
     return BOOLEAN if asked.spec.dtype == "uint8" else below(CLASSES)
 
 
@@ -116,14 +109,12 @@ def positions(asked: Asked) -> Fill:
     return below(max(1, asked.spec.size))
 
 
-CLASSES = 1000
-"""Classes of ImageNet, and less than the words of any vocabulary."""
 LOG_PROBABILITY = between(-11.0, -1.0)
 """Logarithms of probabilities of a class, down to one in the words of a vocabulary."""
 UNIT = between(0.0, 1.0)
 """Exponents of the wavelengths of a sinusoidal encoding of positions."""
 
-FILLS: Rules = {
+CONTENTS: Rules = {
     **DEPENDENCIES,
     "_embedding_bag_per_sample_weights_backward": {
         "indices": below_extent("weight"),
@@ -145,7 +136,6 @@ FILLS: Rules = {
     "grid_sampler_2d_backward": {"grid": always(OPEN_UNIT)},
     "index_add": {"index": along("self")},
     "index_select": {"index": along("self")},
-    "max_pool2d_with_indices_backward": {"indices": in_map},
     "native_batch_norm": {"running_var": always(POSITIVE)},
     "native_batch_norm_backward": {
         "running_var": always(POSITIVE),

@@ -18,21 +18,22 @@ SHAPES = 3
 
 
 CHANNELS_LAST = (0, 2, 3, 1)
-"""Axes of pictures, outermost in memory first, where a pixel's channels are side by side."""
+"""Axes of images, outermost in memory first, where a pixel's channels are side by side."""
 
 
 def describe(entries: Sequence[Entry], size: str) -> list[str]:
     """Returns a line for each input of an operator, none like another. `size` is the name of the
     size at which they are."""
     lines = [
-        (f"{models(one['models'])}, {calls(one['count'])}: ", shapes(one), one) for one in entries
+        (f"{models(entry['models'])}, {calls(entry['count'])}: ", shapes(entry), entry)
+        for entry in entries
     ]
     texts = [text for _, text, _ in lines]
     for detail in DETAILS:
-        texts = set_apart(texts, [detail(one) for one in entries])
+        texts = set_apart(texts, [detail(entry) for entry in entries])
     return [
-        f"{start}{text}{', scaled down' if size in one else ''}"
-        for (start, _, one), text in zip(lines, texts, strict=True)
+        f"{start}{text}{', scaled down' if size in entry else ''}"
+        for (start, _, entry), text in zip(lines, texts, strict=True)
     ]
 
 
@@ -53,7 +54,9 @@ def shapes(entry: Entry) -> str:
     texts = []
     for value in entry["arguments"].values():
         listed = value if isinstance(value, list) else [value]
-        texts += [shape(one) for one in listed if isinstance(one, dict) and "shape" in one]
+        texts += [
+            shape(element) for element in listed if isinstance(element, dict) and "shape" in element
+        ]
     rows = [(text, len(list(same))) for text, same in groupby(texts)]
     shown = [f"{count} of {text}" if count > 1 else text for text, count in rows[:SHAPES]]
     return ", ".join(shown) + (f" and {len(rows) - SHAPES} more" if rows[SHAPES:] else "")
@@ -82,7 +85,7 @@ def options(entry: Entry) -> dict[str, str]:
 def has_tensor(value: Any) -> bool:
     """Whether an argument is a tensor or a list of them."""
     listed = value if isinstance(value, list) else [value]
-    return any(isinstance(one, dict) and "shape" in one for one in listed)
+    return any(isinstance(element, dict) and "shape" in element for element in listed)
 
 
 def text(value: Any) -> str:
@@ -106,7 +109,7 @@ DETAILS: tuple[Callable[[Entry], dict[str, str]], ...] = (
     lambda entry: tensors(entry, "dtype"),
     lambda entry: tensors(entry, "strides"),
 )
-"""What tells inputs of the same shapes apart, the most telling first."""
+"""Details by which inputs of the same shapes differ, the most telling first."""
 
 
 def set_apart(texts: Sequence[str], details: Sequence[Mapping[str, str]]) -> list[str]:

@@ -2,17 +2,233 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from opperf.model import Argument, Operator
+import msgspec
+
+from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles
+from opperf.operations.uses import ANYTHING, Array, Roles, Table, Use, Values, Written, use
 from opperf.rules.configurations import WHY
 from opperf.rules.families.recurrent import GATES, NETWORKS, WITHIN, Network
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import Arguments, between, tensor, tensors
+from opperf.rules.values import Arguments, between, fixed, literal, taken, tensor, tensors
+
+SWITCHES = frozenset({"has_biases", "num_layers", "dropout", "train", "batch_first"})
+"""Arguments that follow from others, or that do not affect the values of layers without dropout."""
+
+
+def states_of(hx: Any) -> dict[str, Any]:
+    """The first states, and the first cells where there are cells."""
+    if isinstance(hx, (list, tuple)):
+        return {"state": hx[0], "cell": hx[1]}
+    return {"state": hx}
+
+
+def weights_of(params: Sequence[Any], has_biases: bool) -> dict[str, Any]:
+    """Weights and biases: for each layer and direction, those of the input and of the state."""
+    import numpy as np
+
+    if not has_biases:
+        return {"weights": list(params), "biases": [np.zeros(len(weights)) for weights in params]}
+    fours = [params[first : first + 4] for first in range(0, len(params), 4)]
+    return {
+        "weights": [weights for four in fours for weights in four[:2]],
+        "biases": [biases for four in fours for biases in four[2:]],
+    }
+
+
+def _layer_roles(
+    input: Array,
+    hx: Any,
+    params: Sequence[Array],
+    has_biases: bool,
+    bidirectional: bool,
+    batch_first: bool = False,
+    **others: Any,
+) -> dict[str, Any]:
+    assert others.keys() <= SWITCHES and not others.get("dropout")
+    return {
+        "data": input.swapaxes(0, 1) if batch_first else input,
+        "bidirectional": bidirectional,
+        "states": True,
+        **states_of(hx),
+        **weights_of(params, has_biases),
+    }
+
+
+def _in_order(made: Any, arguments: Values) -> Any:
+    outputs, *states = made
+    return (outputs.swapaxes(0, 1) if arguments.get("batch_first") else outputs, *states)
+
+
+def padded(data: Array, sizes: Array) -> tuple[Array, Array]:
+    """A packed batch as sequences with zeros behind them, and their lengths. `sizes` are the
+    numbers of sequences that have each step."""
+    import numpy as np
+
+    made = np.zeros((len(sizes), int(sizes[0]), data.shape[1]))
+    for step, (end, size) in enumerate(zip(np.cumsum(sizes), sizes, strict=True)):
+        made[step, :size] = data[end - size : end]
+    return made, (sizes[:, None] > np.arange(sizes[0])).sum(0)
+
+
+def _packed_roles(data: Array, batch_sizes: Array, **others: Any) -> dict[str, Any]:
+    made, lengths = padded(data, batch_sizes)
+    return {**_layer_roles(made, **others), "lengths": lengths}
+
+
+def packed(made: Any, arguments: Values) -> Any:
+    """Outputs as a packed batch."""
+    import numpy as np
+
+    outputs, *states = made
+    parts = [outputs[step, :size] for step, size in enumerate(arguments["batch_sizes"])]
+    return (np.concatenate(parts), *states)
+
+
+def arguments_of(roles: Roles, is_trained: bool) -> dict[str, Argument]:
+    """The arguments that layers over any batch have, in the order of PyTorch."""
+    weights, biases, state = roles["weights"], roles["biases"], roles["state"]
+    assert isinstance(weights, tuple) and isinstance(biases, tuple)
+    assert isinstance(state, TensorSpec)
+    params: list[Any] = []
+    for first in range(0, len(weights), 2):
+        params += [*weights[first : first + 2], *biases[first : first + 2]]
+    directions = 2 if roles["bidirectional"] else 1
+    return {
+        "hx": (state, roles["cell"]) if "cell" in roles else state,
+        "params": tuple(params),
+        "has_biases": True,
+        "num_layers": state.shape[0] // directions,
+        "dropout": 0.0,
+        # A network that predicts makes one step after the other.
+        "train": is_trained,
+        "bidirectional": roles["bidirectional"],
+    }
+
+
+def _layer_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    data = roles["data"]
+    assert isinstance(data, TensorSpec)
+    return {"input": data, **arguments_of(roles, data.shape[0] > 1), "batch_first": False}
+
+
+def sizes_of(steps: int, sequences: int) -> list[int]:
+    """How many sequences have each step, of lengths evenly spread from a third of the steps to all
+    of them."""
+    shortest = max(1, steps // 3)
+    lengths = [steps - i * (steps - shortest) // max(1, sequences - 1) for i in range(sequences)]
+    return [sum(length > step for length in lengths) for step in range(steps)]
+
+
+def on_cpu(spec: TensorSpec) -> TensorSpec:
+    """The tensor on the CPU, whatever the case's device: lengths are read before the call."""
+    return msgspec.structs.replace(spec, device="cpu(0)")
+
+
+def packed_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The arguments of layers over a packed batch of sequences; None for one step, of which all
+    have the same length."""
+    data = roles["data"]
+    assert isinstance(data, TensorSpec)
+    steps, sequences, width = data.shape
+    if steps == 1:
+        return None
+    sizes = sizes_of(steps, sequences)
+    packed = TensorSpec((sum(sizes), width), data.dtype, data.fill, gradient=data.gradient)
+    return {
+        "data": packed,
+        "batch_sizes": on_cpu(fixed(steps, fill=literal(sizes), dtype="int64")),
+        **arguments_of(roles, is_trained=True),
+    }
+
+
+def _cell_roles(
+    input: Array, hx: Any, w_ih: Array, w_hh: Array, b_ih: Any = None, b_hh: Any = None
+) -> dict[str, Any]:
+    params = [param for param in (w_ih, w_hh, b_ih, b_hh) if param is not None]
+    return {
+        "data": input[None],
+        "bidirectional": False,
+        "states": True,
+        **{name: value[None] for name, value in states_of(hx).items()},
+        **weights_of(params, has_biases=b_ih is not None),
+    }
+
+
+def _last_states(made: Any, arguments: Values) -> Any:
+    _, *states = made
+    return tuple(state[0] for state in states)
+
+
+def _cell_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    if roles["bidirectional"]:
+        return None
+    weights, biases, data = roles["weights"], roles["biases"], roles["data"]
+    assert isinstance(weights, tuple) and isinstance(biases, tuple)
+    assert isinstance(data, TensorSpec)
+    step, state, *cell = (
+        TensorSpec(one.shape[1:], one.dtype, fill, gradient=one.gradient)
+        for one, fill in ((data, data.fill), (roles["state"], WITHIN), (roles.get("cell"), WITHIN))
+        if isinstance(one, TensorSpec)
+    )
+    states: Argument = (state, *cell) if cell else state
+    return {
+        "input": step,
+        "hx": states,
+        "w_ih": weights[0],
+        "w_hh": weights[1],
+        "b_ih": biases[0],
+        "b_hh": biases[1],
+    }
+
+
+def _onednn_roles(
+    input: Array,
+    weight0: Array,
+    weight1: Array,
+    weight2: Array,
+    weight3: Array,
+    hx_: Array,
+    cx_: Array,
+    reverse: bool,
+    **others: Any,
+) -> dict[str, Any]:
+    assert not reverse and not others["bidirectional"]
+    return {
+        "data": input,
+        "weights": [weight0, weight1],
+        "biases": [weight2, weight3],
+        "state": hx_,
+        "cell": cx_,
+        "bidirectional": False,
+        "states": True,
+    }
+
+
+def layers(name: str) -> Table:
+    """The uses of layers of one kind."""
+    return {
+        f"{name}.input": use(name, _layer_roles, _in_order, _layer_arguments),
+        f"{name}.data": use(name, _packed_roles, packed, packed_arguments),
+        f"{name}_cell": use(name, _cell_roles, _last_states, _cell_arguments),
+    }
+
+
+ONEDNN: Use = use("lstm", _onednn_roles, lambda made, arguments: Written((*made, ANYTHING)))
+
+OPERATIONS: Table = {
+    **layers("gru"),
+    **layers("lstm"),
+    **layers("rnn_relu"),
+    **layers("rnn_tanh"),
+    "mkldnn_rnn_layer": ONEDNN,
+}
+
 
 FAMILIES = Families()
 
@@ -37,7 +253,7 @@ NOT_BENCHMARKED = {
 
 
 @FAMILIES.also(*(f"{name}_cell" for name in GATES))
-@by_role
+@by_role(OPERATIONS)
 def cells(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Steps of loops over time that users write."""
     for why, units, width, count in (
@@ -66,7 +282,6 @@ LSTM = 2
 @FAMILIES.add("mkldnn_rnn_layer", "miopen_rnn")
 def of_library(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of LSTMs in one direction, by the kernels of oneDNN and MIOpen."""
-    names = {one.name for one in operator.parameters}
     for network in NETWORKS:
         if network.kind != "lstm" or network.layers > 1 or network.directions > 1:
             continue
@@ -98,4 +313,4 @@ def of_library(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "batch_first": False,
             "train": not network.one_step,
         }
-        yield {WHY: network.why, **{name: offered[name] for name in offered if name in names}}
+        yield {WHY: network.why, **taken(operator, offered)}

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from opperf.model import Operator
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles
+from opperf.operations.uses import Choice, Use
 from opperf.rules.engine import arguments_by_role
-from opperf.rules.registering import Family
+from opperf.rules.registering import Family, Rows
 from opperf.rules.sizes import Preset
-from opperf.rules.torch import operations
 from opperf.rules.values import Arguments
 
-RolesFamily = Callable[[CanonicalOperation, Preset], Iterable[Roles]]
+RolesFamily = Callable[[CanonicalOperation, Preset], Rows]
 """Inputs by role."""
 
 
-def by_role(family: RolesFamily) -> Family:
-    """Decorator: the family of operators whose inputs another makes by role, by their own table of
+def by_role(table: Mapping[str, Use | Choice]) -> Callable[[RolesFamily], Family]:
+    """Decorator: the family of operators whose inputs another makes by role, by a table of their
     operations."""
 
-    @functools.wraps(family)
-    def made(operator: Operator, size: Preset) -> Iterable[Arguments]:
-        return arguments_by_role(operator, operations.TABLE, family, size)
+    def wrap(family: RolesFamily) -> Family:
+        @functools.wraps(family)
+        def made(operator: Operator, size: Preset) -> Iterable[Arguments]:
+            return arguments_by_role(operator, table, family, size)
 
-    return made
+        return made
+
+    return wrap

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from opperf.model import Argument, Generator, Operator
+from opperf.operations.uses import Choice, Table, Use, use
 from opperf.rules.bert import few_sentences, tokens
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps
+from opperf.rules.configurations import OUTSIDE, TAGS, WHY
+from opperf.rules.image_shapes import CLASSES, feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, square
+from opperf.rules.shapes import FEW, Shape, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
@@ -18,19 +20,87 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
+    call,
     fixed,
     literal,
     tensor,
 )
-from opperf.rules.variants import Variants, own
+from opperf.rules.variants import Variants, add_rows
+
+DRAWN = "-size -dtype -generator -device -memory_format"
+"""Arguments that do not affect the distribution, in the text of a use."""
+
+
+def like(operation: str, roles: str = "", **constants: Any) -> Use:
+    """The use of a distribution, of whose tensor only the shape counts."""
+    return use(f"random_{operation}", f"{roles} -self {DRAWN}", **constants)
+
+
+def _exponential_roles(lambd: float = 1.0, **other: Any) -> dict[str, Any]:
+    assert other.keys() <= {"self"}
+    return {"scale": 1 / lambd}
+
+
+def _cauchy_roles(**arguments: Any) -> dict[str, Any]:
+    assert arguments.keys() <= {"self"}
+    return {}
+
+
+EXACT = 2**24
+"""The largest integer up to which single precision has all, which `random` draws up to."""
+
+
+def _permutation_roles(n: int, **other: Any) -> dict[str, Any]:
+    import numpy as np
+
+    return {"data": np.arange(n)}
+
+
+NORMAL = like("normal", loc=0.0, scale=1.0)
+UNIT = like("uniform", low=0.0, high=1.0)
+
+OPERATIONS: Table = {
+    "bernoulli": use("random_binomial", "p=self -generator", n=1),
+    "bernoulli.Tensor": like("binomial", "p", n=1),
+    "bernoulli.p": like("binomial", "p", n=1),
+    "binomial": use("random_binomial", "n=count p=prob -generator"),
+    "cauchy": use("random_cauchy", _cauchy_roles),
+    "exponential": use("random_exponential", _exponential_roles),
+    "geometric": like("geometric", "p"),
+    "log_normal": like("log_normal", "mean sigma=std"),
+    "multinomial": Choice(
+        "replacement",
+        {
+            None: use("random_distinct_categories", "probabilities=self count=num_samples"),
+            True: use("random_categorical", "probabilities=self -num_samples -replacement"),
+        },
+    ),
+    "normal": use("random_normal", lambda mean, std=1.0, **other: {"loc": mean, "scale": std}),
+    "normal_functional": like("normal", "loc=mean scale=std"),
+    "poisson": use("random_poisson", "rate=self -generator"),
+    "rand": UNIT,
+    "rand_like": UNIT,
+    "randint": like("uniform_integer", "low high", low=0),
+    "randint.low": like("uniform_integer", "low high"),
+    "randint.low_generator": like("uniform_integer", "low high"),
+    "randint_like": use(
+        "random_uniform_integer", lambda high, low=0, **other: {"low": low, "high": int(high)}
+    ),
+    "randn": NORMAL,
+    "randn_like": NORMAL,
+    "random": use(
+        "random_uniform_integer",
+        lambda to=EXACT + 1, **other: {"low": other.get("from", 0), "high": to},
+    ),
+    "randperm": use("shuffle", _permutation_roles),
+    "uniform": like("uniform", "low=from high=to"),
+}
+
 
 FAMILIES = Families()
 
 WHOLE = "int64"
 """Dtype of labels and indices."""
-
-CLASSES = 1000
-"""Classes of ImageNet."""
 
 GENERATOR = {"generator": Generator(0)}
 
@@ -42,14 +112,14 @@ PARAMETERS: dict[str, dict[str, Argument]] = {
     "log_normal": {
         "mean": -1.2,
         "std": 1.2,
-        WHY: "levels of noise to train at, as of EDM's diffusion models",
+        WHY: "levels of noise that EDM's diffusion models train at",
     },
     **dict.fromkeys(
         ("normal_functional", "normal_"),
-        {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2"},
+        {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2", TAGS: (OUTSIDE,)},
     ),
     "rand_like": {WHY: "numbers that decide which units dropout clears"},
-    "randn_like": {WHY: "noise of a diffusion model, in the shape of its pictures"},
+    "randn_like": {WHY: "noise that a diffusion model learns to predict"},
     "randint_like": {"high": CLASSES, WHY: "labels at random, below the number of classes"},
     "randint_like.Tensor": {
         "high": fixed(fill=literal(CLASSES), dtype=WHOLE),
@@ -60,9 +130,9 @@ PARAMETERS: dict[str, dict[str, Argument]] = {
         "high": CLASSES,
         WHY: "steps of a diffusion model, from the first one on",
     },
-    "random": {WHY: "whole numbers of any size that the dtype has, as test data"},
-    "random.from": {"from": 1, "to": CLASSES, WHY: "whole numbers between two, as labels"},
-    "random.to": {"to": CLASSES, WHY: "whole numbers below a limit, as labels"},
+    "random": {WHY: "integers of any size that the dtype has, as test data"},
+    "random.from": {"from": 1, "to": CLASSES, WHY: "integers between two bounds, as labels"},
+    "random.to": {"to": CLASSES, WHY: "integers below a limit, as labels"},
     "uniform": {
         "from": -0.05,
         "to": 0.05,
@@ -86,10 +156,7 @@ def with_generator(values: dict[str, Argument]) -> dict[str, Argument]:
     return {**values, **GENERATOR, WHY: f"{values[WHY]}, by a generator of the program's own"}
 
 
-LIKE = {
-    **PARAMETERS,
-    **{name: with_generator(PARAMETERS[base]) for name, base in SAME_AS.items()},
-}
+LIKE = {**PARAMETERS, **{name: with_generator(PARAMETERS[base]) for name, base in SAME_AS.items()}}
 
 
 @FAMILIES.add(*LIKE)
@@ -97,7 +164,7 @@ def draw_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and tensors of the shape of the draws."""
     values = next(LIKE[name] for name in operator.names if name in LIKE)
     yield {"self": tensor(*square(size)), **values}
-    yield {**values, "self": tensor(*column(size)), WHY: DISPATCH}
+    yield {**values, "self": tensor(*tiny(size)), **FEW}
 
 
 SIZES: dict[str, dict[str, Argument]] = {
@@ -110,7 +177,12 @@ SIZES: dict[str, dict[str, Argument]] = {
         WHY: "steps of a diffusion model, from the first one on",
     },
     "randn": {WHY: "noise, as a diffusion model begins with"},
-    "normal.float_float": {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2"},
+    "normal.float_float": {
+        "mean": 0.0,
+        "std": 0.02,
+        WHY: "initial weights of GPT-2",
+        TAGS: (OUTSIDE,),
+    },
 }
 """Parameters of operators that draw a tensor of a shape."""
 
@@ -133,24 +205,19 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and shapes of draws."""
     values = next(OF_SIZES[name] for name in operator.names if name in OF_SIZES)
     yield {"size": square(size), **values}
-    yield {**values, "size": column(size), WHY: DISPATCH}
+    yield {**values, "size": tiny(size), **FEW}
 
 
 def permutations(**values: Argument) -> Variants:
     """The configurations of a permutation: of an epoch's samples, and of a batch's."""
     own_generator = ", by a generator of the program's own" if values else ""
-    return lambda size: [
-        {
-            "n": count,
-            "dtype": WHOLE,
-            **values,
-            WHY: f"the order of {what}{own_generator}",
-        }
+    return lambda size: {
+        f"the order of {what}{own_generator}": call(n=count, dtype=WHOLE, **values)
         for count, what in (
             (size.extent(1_281_167), "an epoch's samples, as many as ImageNet has"),
             (size.extent(50_000), "an epoch's samples, as many as CIFAR-10 has"),
         )
-    ]
+    }
 
 
 def few(size: Preset) -> Shape:
@@ -164,98 +231,77 @@ def vocabulary(size: Preset) -> int:
 
 
 OWN: dict[str, Variants] = {
-    "bernoulli": lambda size: [
-        {
-            "self": tensor(*few_sentences(size), fill=PROBABILITY),
-            WHY: "latent units by their probabilities, as of a restricted Boltzmann machine",
-        },
-        {
-            "self": tensor(*tokens(size), fill=between(0.1, 0.2)),
-            WHY: "tokens to mask, some 15 of 100, as BERT's are chosen",
-        },
-    ],
-    "bernoulli.Tensor": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            "p": tensor(*square(size), fill=PROBABILITY),
-            WHY: "gates by their own probabilities, as of units to prune",
-        }
-    ],
-    "binomial": lambda size: [
-        {
-            "count": fixed(*few(size), fill=below(41, start=10)),
-            "prob": fixed(*few(size), fill=PROBABILITY),
-            WHY: "successes of some tens of trials: by rejection, as buyers among visitors",
-        },
-        {
-            "count": fixed(*few(size), fill=below(10, start=1)),
-            "prob": fixed(*few(size), fill=between(0.1, 0.5)),
-            WHY: "successes of few trials: by geometric draws, as alleles of a genotype",
-        },
-    ],
-    "multinomial": lambda size: [
-        {
-            "self": fixed(size.pictures, vocabulary(size), fill=SIMPLEX),
-            "num_samples": 1,
-            WHY: "the next token of each sentence, by Llama 2's probabilities",
-        },
-        {
-            "self": fixed(size.pictures, vocabulary(size), fill=SIMPLEX),
-            "num_samples": 20,
-            WHY: "20 distinct tokens of each sentence, as candidates of a beam",
-        },
-        {
-            "self": fixed(size.pictures, vocabulary(size), fill=SIMPLEX),
-            "num_samples": size.extent(1024),
-            "replacement": True,
-            WHY: "negative samples of each sentence by frequency, as word2vec's",
-        },
-    ],
-    "normal.Tensor_Tensor": lambda size: [
-        {
-            "mean": tensor(*square(size)),
-            "std": tensor(*square(size), fill=POSITIVE),
-            WHY: "latent numbers by their own means and deviations, as of an autoencoder",
-        }
-    ],
-    "normal.Tensor_float": lambda size: [
-        {
-            "mean": tensor(*square(size)),
-            "std": 0.1,
-            WHY: "noise around an agent's actions, as in policy gradients",
-        }
-    ],
-    "normal.float_Tensor": lambda size: [
-        {
-            "mean": 0.0,
-            "std": tensor(*square(size), fill=POSITIVE),
-            WHY: "noise at a level of each element's own, as a variational autoencoder's",
-        }
-    ],
-    "poisson": lambda size: [
-        {
-            "self": tensor(*few(size), fill=between(0.5, 8.0)),
-            WHY: "means below 10: products of uniform numbers, as photons of dark pixels",
-        },
-        {
-            "self": tensor(*few(size), fill=between(20.0, 200.0)),
-            WHY: "means above 10: by rejection, as photons of bright pixels",
-        },
-    ],
+    "bernoulli": lambda size: {
+        "latent units of a restricted Boltzmann machine, by their probabilities": call(
+            self=tensor(*few_sentences(size), fill=PROBABILITY)
+        ),
+        "tokens to mask, some 15 of 100, as BERT's are chosen": call(
+            self=tensor(*tokens(size), fill=between(0.1, 0.2)), **{TAGS: (OUTSIDE,)}
+        ),
+    },
+    "bernoulli.Tensor": lambda size: {
+        "gates by their own probabilities, such as units to prune": call(
+            self=tensor(*square(size)), p=tensor(*square(size), fill=PROBABILITY)
+        )
+    },
+    "binomial": lambda size: {
+        "successes of some tens of trials: by rejection, as buyers among visitors": call(
+            count=fixed(*few(size), fill=below(41, start=10)),
+            prob=fixed(*few(size), fill=PROBABILITY),
+        ),
+        "successes of few trials: by geometric draws, as alleles of a genotype": call(
+            count=fixed(*few(size), fill=below(10, start=1)),
+            prob=fixed(*few(size), fill=between(0.1, 0.5)),
+        ),
+    },
+    "multinomial": lambda size: {
+        "the next token of each sentence, by Llama 2's probabilities": call(
+            self=fixed(size.images, vocabulary(size), fill=SIMPLEX), num_samples=1
+        ),
+        "20 distinct tokens of each sentence, as candidates of a beam": call(
+            self=fixed(size.images, vocabulary(size), fill=SIMPLEX), num_samples=20
+        ),
+        "negative samples of each sentence by frequency, as word2vec's": call(
+            self=fixed(size.images, vocabulary(size), fill=SIMPLEX),
+            num_samples=size.extent(1024),
+            replacement=True,
+        ),
+    },
+    "normal.Tensor_Tensor": lambda size: {
+        "an autoencoder's latent numbers, by their own means and deviations": call(
+            mean=tensor(*square(size)), std=tensor(*square(size), fill=POSITIVE)
+        )
+    },
+    "normal.Tensor_float": lambda size: {
+        "noise around an agent's actions, for policy gradients": call(
+            mean=tensor(*square(size)), std=0.1
+        )
+    },
+    "normal.float_Tensor": lambda size: {
+        "noise at a level of each element's own, as a variational autoencoder's": call(
+            mean=0.0, std=tensor(*square(size), fill=POSITIVE)
+        )
+    },
+    "poisson": lambda size: {
+        "means below 10: products of uniform numbers, as photons of dark pixels": call(
+            self=tensor(*few(size), fill=between(0.5, 8.0))
+        ),
+        "means above 10: by rejection, as photons of bright pixels": call(
+            self=tensor(*few(size), fill=between(20.0, 200.0))
+        ),
+    },
     "randperm": permutations(),
     "randperm.generator": permutations(**GENERATOR),
 }
-"""Operators with inputs of their own."""
+
+add_rows(FAMILIES.add, OWN)
 
 
-@FAMILIES.add(*OWN)
-def draw_by(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Parameters as tensors, and numbers to permute."""
-    return own(OWN, operator, size)
-
-
-@FAMILIES.also("rand_like", "randn_like")
-def draw_maps(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps of the shape of the draws, in their order in memory."""
-    why = "numbers in the shape of feature maps, with batch, channels and both axes"
-    yield {"self": fixed(*feature_maps(size)), WHY: why}
+FURTHER: dict[str, Variants] = {
+    "rand_like randn_like": lambda size: {
+        "numbers in the shape of feature maps, with batch, channels and both axes": call(
+            self=fixed(*feature_maps(size))
+        )
+    }
+}
+add_rows(FAMILIES.also, FURTHER)

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Fill, Operator
+from opperf.model import Fill
 from opperf.rules.bert import FEED_FORWARD, WIDTH
 from opperf.rules.configurations import WHY
-from opperf.rules.families.indexing import INDEX, indices, mask
+from opperf.rules.families.indexing import FEATURES, INDEX, indices, mask, nodes
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.indexing import (
-    CHOSEN,
-    EXPERTS,
-    FEATURES,
-    edges,
-    nodes,
-    shuffled,
-    to_classes,
-)
-from opperf.rules.torch.layouts import expanded_index
+from opperf.rules.torch.indexing import CHOSEN, EXPERTS, edges, expanded_index, shuffled, to_classes
 from opperf.rules.torch.replacing import cache
-from opperf.rules.values import Arguments, fixed, tensor, tensors
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import Arguments, call, fixed, tensor, tensors
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -61,11 +52,7 @@ def to_own_places(size: Preset) -> Arguments:
 def to_experts(size: Preset) -> Arguments:
     """A row for each token, and two of its places, in either order: none recurs in a row."""
     count = size.extent(16384)
-    return {
-        "self": tensor(count, EXPERTS),
-        "dim": 1,
-        "index": shuffled(count, CHOSEN),
-    }
+    return {"self": tensor(count, EXPERTS), "dim": 1, "index": shuffled(count, CHOSEN)}
 
 
 def reduced(size: Preset) -> Iterable[Arguments]:
@@ -73,14 +60,14 @@ def reduced(size: Preset) -> Iterable[Arguments]:
     for reduce, why in (
         ("sum", SENT),
         ("mean", "messages averaged at their nodes, as GraphSAGE's aggregator"),
-        ("amax", "the greatest message at each node, as in PointNet++ and EdgeConv"),
+        ("amax", "the maximum of the messages at each node (PointNet++, EdgeConv)"),
     ):
         yield {**sent(size), "reduce": reduce, WHY: why}
     yield {
         **sent(size),
         "reduce": "amax",
         "include_self": False,
-        WHY: "the greatest message without the node's own: the output is reset first",
+        WHY: "the maximum message without the node's own: the output is reset first",
     }
     yield {
         **to_own_places(size),
@@ -94,7 +81,7 @@ def reduced_slices(size: Preset) -> Iterable[Arguments]:
     """Messages, each with one index, that are combined at their nodes."""
     for reduce, why in (
         ("mean", "messages averaged at their nodes: whole rows at one index"),
-        ("amax", "the greatest message at each node: whole rows at one index"),
+        ("amax", "the maximum message at each node: whole rows at one index"),
         ("prod", "messages multiplied, as probabilities of independent events"),
     ):
         source = tensor(edges(size), FEATURES, fill=Fill("uniform", 0.5, 1.5))
@@ -120,133 +107,97 @@ def write(size: Preset) -> Iterable[Arguments]:
     }
 
 
-def write_otherwise(size: Preset) -> Iterable[Arguments]:
-    """Numbers that are added, and one that is written where a mask is set."""
-    yield {
-        "self": tensor(size.extent(1024), size.extent(1024)),
-        "indices": tensors([indices(line(size), size.extent(1024))] * 2),
-        "values": tensor(*line(size)),
-        "accumulate": True,
-        WHY: "numbers added at rows and columns, as a confusion matrix or a gradient of x[i, j]",
-    }
-    yield {
-        "self": tensor(*square(size)),
-        "indices": tensors([mask(square(size))]),
-        "values": tensor(),
-        WHY: "x[mask] = number, as gaps that are filled",
-    }
-
-
 VARIANTS: Mapping[str, Variants] = {
-    "index_add": lambda size: [
-        {**messages(size), WHY: "messages summed at their nodes: whole rows at one index"},
-        {
-            **messages(size),
-            "alpha": 0.5,
-            WHY: "messages times a number, summed, as a step of label propagation",
-        },
-        {
-            "self": tensor(FEATURES, nodes(size)),
-            "dim": 1,
-            "index": indices((edges(size),), nodes(size)),
-            "source": tensor(FEATURES, edges(size)),
-            WHY: "features before nodes: single elements at one index",
-        },
-    ],
+    "index_add": lambda size: {
+        "messages summed at their nodes: whole rows at one index": messages(size),
+        "messages times a number, summed, as a step of label propagation": call(
+            **messages(size), alpha=0.5
+        ),
+        "features before nodes: single elements at one index": call(
+            self=tensor(FEATURES, nodes(size)),
+            dim=1,
+            index=indices((edges(size),), nodes(size)),
+            source=tensor(FEATURES, edges(size)),
+        ),
+    },
     "index_put": write,
     "index_reduce": reduced_slices,
-    "put": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            "index": shuffled(line(size)[0] // 4),
-            "source": tensor(line(size)[0] // 4),
-            WHY: "a few elements at positions in memory, as a sparse update of parameters",
-        },
-        {
-            "self": tensor(*square(size)),
-            "index": indices(line(size), vector(size)[0]),
-            "source": tensor(*line(size)),
-            "accumulate": True,
-            WHY: "a few elements added at positions in memory, as the gradient of `take`",
-        },
-    ],
-    "scatter.reduce": lambda size: [
-        {
-            **to_own_places(size),
-            "src": tensor(*square(size)),
-            "reduce": reduce,
-            WHY: f"{verb} in their rows at indices of their own",
-        }
+    "put": lambda size: {
+        "a few elements at positions in memory, as a sparse update of parameters": call(
+            self=tensor(*square(size)),
+            index=shuffled(line(size)[0] // 4),
+            source=tensor(line(size)[0] // 4),
+        ),
+        "a few elements added at positions in memory, as the gradient of `take`": call(
+            self=tensor(*square(size)),
+            index=indices(line(size), vector(size)[0]),
+            source=tensor(*line(size)),
+            accumulate=True,
+        ),
+    },
+    "scatter.reduce": lambda size: {
+        f"{verb} in their rows at indices of their own": call(
+            **to_own_places(size), src=tensor(*square(size)), reduce=reduce
+        )
         for reduce, verb in (("add", "numbers added"), ("multiply", "numbers multiplied"))
-    ],
-    "scatter": lambda size: [
-        {
-            **to_own_places(size),
-            "src": tensor(*square(size)),
-            WHY: "each number to a place of its own in its row, as unsorted scores",
-        },
-        {
-            **to_experts(size),
-            "src": tensor(size.extent(16384), CHOSEN),
-            WHY: "weights of two experts for each token, as Mixtral's router: short rows",
-        },
-    ],
-    "scatter.value": lambda size: [
-        {
-            **to_classes(size),
-            "value": 0.9,
-            WHY: "a number at each sample's class, as smoothed labels of ImageNet's classes",
-        },
-        {
-            "self": tensor(*square(size)),
-            "dim": 1,
-            "index": indices(square(size), square(size)[1]),
-            "value": -1.0,
-            WHY: "a number at many places of each row, as a mask of the words that were used",
-        },
-    ],
-    "scatter.value_reduce": lambda size: [
-        {
-            **to_classes(size),
-            "value": 0.5,
-            "reduce": reduce,
-            WHY: f"a number {verb} each sample's class, as to change its margin",
-        }
+    },
+    "scatter": lambda size: {
+        "each number to a place of its own in its row, as unsorted scores": call(
+            **to_own_places(size), src=tensor(*square(size))
+        ),
+        "weights of two experts for each token, as Mixtral's router: short rows": call(
+            **to_experts(size), src=tensor(size.extent(16384), CHOSEN)
+        ),
+    },
+    "scatter.value": lambda size: {
+        "a number at each sample's class, as smoothed labels of ImageNet's classes": call(
+            **to_classes(size), value=0.9
+        ),
+        "a number at many places of each row, as a mask of the words that were used": call(
+            self=tensor(*square(size)),
+            dim=1,
+            index=indices(square(size), square(size)[1]),
+            value=-1.0,
+        ),
+    },
+    "scatter.value_reduce": lambda size: {
+        f"a number {verb} each sample's class, as to change its margin": call(
+            **to_classes(size), value=0.5, reduce=reduce
+        )
         for reduce, verb in (("add", "added at"), ("multiply", "multiplied with"))
-    ],
-    "scatter_add": lambda size: [
-        {
-            **to_own_places(size),
-            "src": tensor(*square(size)),
-            WHY: "numbers added in their rows, each at an index of its own",
-        },
-        {
-            "self": tensor(size.batch, FEED_FORWARD),
-            "dim": 1,
-            "index": indices((size.batch, FEED_FORWARD * 4), FEED_FORWARD),
-            "src": tensor(size.batch, FEED_FORWARD * 4),
-            WHY: "votes added in bins of each row, as a pointer network copies words",
-        },
-    ],
+    },
+    "scatter_add": lambda size: {
+        "numbers added in their rows, each at an index of its own": call(
+            **to_own_places(size), src=tensor(*square(size))
+        ),
+        "votes added in bins of each row, as a pointer network copies words": call(
+            self=tensor(size.batch, FEED_FORWARD),
+            dim=1,
+            index=indices((size.batch, FEED_FORWARD * 4), FEED_FORWARD),
+            src=tensor(size.batch, FEED_FORWARD * 4),
+        ),
+    },
     "scatter_reduce": reduced,
 }
-"""Operators by name, or by overload where those take other arguments."""
 
-
-@FAMILIES.add(*VARIANTS)
-def to_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors, and values with an index for each within the extents."""
-    return own(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS)
 
 
 FURTHER: Mapping[str, Variants] = {
-    "index_put.default": write_otherwise,
-    "scatter_add.default": lambda size: [{**sent(size), WHY: SENT}],
+    "index_put.default": lambda size: {
+        "numbers added at rows and columns, as a confusion matrix or a gradient of x[i, j]": call(
+            self=tensor(size.extent(1024), size.extent(1024)),
+            indices=tensors([indices(line(size), size.extent(1024))] * 2),
+            values=tensor(*line(size)),
+            accumulate=True,
+        ),
+        "x[mask] = number, as gaps that are filled": call(
+            self=tensor(*square(size)), indices=tensors([mask(square(size))]), values=tensor()
+        ),
+    },
+    "scatter_add.default": lambda size: {SENT: sent(size)},
 }
 """Other kinds of indices, beside the inputs of recorded runs."""
 
 
-@FAMILIES.also(*FURTHER)
-def otherwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices that recur, masks, and an index that is expanded."""
-    return own(FURTHER, operator, size)
+add_rows(FAMILIES.also, FURTHER)

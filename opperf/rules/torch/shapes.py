@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import UNITS, few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import network_maps, photographs
-from opperf.rules.registering import Families
+from opperf.rules.image_shapes import network_maps
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.views import parts_of, selected
-from opperf.rules.values import REQUESTED, Arguments, below, fixed, tensor
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import REQUESTED, Arguments, below, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
 PHONEMES, HIDDEN = 128, 256
-"""Phonemes of a sentence and the width of their vectors, as in FastSpeech 2."""
+"""Phonemes of a sentence and the width of their vectors, those of FastSpeech 2."""
 
 SMALL = 16
-"""Order of small matrices, as of a mixture's covariances."""
+"""Order of small matrices, such as a mixture's covariances."""
 
 LONGEST = 12
 """More than the frames of most phonemes."""
@@ -36,14 +34,14 @@ def durations(size: Preset, count: int) -> TensorSpec:
 
 def selected_gradients(size: Preset) -> Iterable[Arguments]:
     """Gradients of one index, and the whole tensor's shape."""
-    for one in selected(size):
-        whole, axis = one["self"], one["dim"]
+    for selection in selected(size):
+        whole, axis = selection["self"], selection["dim"]
         assert isinstance(whole, TensorSpec)
         assert isinstance(axis, int)
         yield {
             "grad_output": tensor(*whole.shape[:axis], *whole.shape[axis + 1 :]),
             "input_sizes": whole.shape,
-            **{name: one[name] for name in ("dim", "index", WHY)},
+            **{name: selection[name] for name in ("dim", "index", WHY)},
         }
 
 
@@ -62,7 +60,7 @@ def sliced_gradients(size: Preset) -> Iterable[Arguments]:
         }
 
 
-def slice_and_whole(size: Preset) -> Iterable[Arguments]:
+def slice_and_whole(size: Preset) -> Rows:
     """Half of a matrix's rows, and the matrix, in one storage."""
     rows, columns = square(size)
     part, whole = (
@@ -70,93 +68,73 @@ def slice_and_whole(size: Preset) -> Iterable[Arguments]:
         for count in (rows // 2, rows)
     )
     why = "the whole matrix again from a view of half of its rows, as functionalization needs"
-    yield {"self": part, "src": whole, "dim": 0, "start": 0, "end": rows // 2, WHY: why}
+    return {why: call(self=part, src=whole, dim=0, start=0, end=rows // 2)}
 
 
 OWN: dict[str, Variants] = {
-    "diag_embed": lambda size: [
-        {
-            "self": tensor(tall(size)[0], SMALL),
-            WHY: "many small diagonal matrices, as covariances of mixtures",
-        },
-        {
-            "self": tensor(cube(size)[0], cube(size)[1]),
-            "offset": -1,
-            WHY: "vectors below the diagonal, as of tridiagonal matrices",
-        },
-    ],
-    "diagonal_backward": lambda size: [
-        {
-            "grad_output": tensor(square(size)[0]),
-            "input_sizes": (square(size)[0],) * 2,
-            "offset": 0,
-            "dim1": 0,
-            "dim2": 1,
-            WHY: "the gradient of a matrix's diagonal, as of the trace of a covariance",
-        },
-        {
-            "grad_output": tensor(*cube(size)[:2]),
-            "input_sizes": cube(size),
-            "offset": 0,
-            "dim1": -2,
-            "dim2": -1,
-            WHY: "gradients of the diagonals of a batch, as of Cholesky factors",
-        },
-    ],
-    "repeat_interleave.self_Tensor": lambda size: [
-        {
-            "self": tensor(size.extent(PHONEMES * 16), HIDDEN),
-            "repeats": durations(size, size.extent(PHONEMES * 16)),
-            "dim": 0,
-            WHY: "vectors of phonemes for as many frames as each lasts, as in FastSpeech 2",
-        },
-        {
-            "self": tensor(*line(size)),
-            "repeats": durations(size, line(size)[0]),
-            WHY: "numbers repeated, as run lengths are decoded",
-        },
-    ],
-    "repeat_interleave.Tensor": lambda size: [
-        {
-            "repeats": durations(size, line(size)[0]),
-            WHY: "indices of sentences for all of their tokens, as in packed batches",
-        }
-    ],
-    "resize": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            "size": (square(size)[0] // 2, square(size)[1]),
-            WHY: "the first half of a matrix, as of a buffer for the last batch of an epoch",
-        }
-    ],
-    "resize_as": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            "the_template": fixed(square(size)[0] // 2, square(size)[1]),
-            WHY: "the first half of a matrix, shaped as the last batch of an epoch",
-        }
-    ],
+    "diag_embed": lambda size: {
+        "many small diagonal matrices, as covariances of mixtures": call(
+            self=tensor(tall(size)[0], SMALL)
+        ),
+        "vectors below the diagonal, for tridiagonal matrices": call(
+            self=tensor(cube(size)[0], cube(size)[1]), offset=-1
+        ),
+    },
+    "diagonal_backward": lambda size: {
+        "the gradient of a matrix's diagonal, for the trace of a covariance": call(
+            grad_output=tensor(square(size)[0]),
+            input_sizes=(square(size)[0],) * 2,
+            offset=0,
+            dim1=0,
+            dim2=1,
+        ),
+        "gradients of the diagonals of a batch, such as of Cholesky factors": call(
+            grad_output=tensor(*cube(size)[:2]), input_sizes=cube(size), offset=0, dim1=-2, dim2=-1
+        ),
+    },
+    "repeat_interleave.self_Tensor": lambda size: {
+        "FastSpeech 2: vectors of phonemes for as many frames as each lasts": call(
+            self=tensor(size.extent(PHONEMES * 16), HIDDEN),
+            repeats=durations(size, size.extent(PHONEMES * 16)),
+            dim=0,
+        ),
+        "numbers repeated, as run lengths are decoded": call(
+            self=tensor(*line(size)), repeats=durations(size, line(size)[0])
+        ),
+    },
+    "repeat_interleave.Tensor": lambda size: {
+        "indices of sentences for all of their tokens, in a packed batch": call(
+            repeats=durations(size, line(size)[0])
+        )
+    },
+    "resize": lambda size: {
+        "the first half of a matrix, like a buffer for an epoch's last batch": call(
+            self=tensor(*square(size)), size=(square(size)[0] // 2, square(size)[1])
+        )
+    },
+    "resize_as": lambda size: {
+        "the first half of a matrix, shaped as the last batch of an epoch": call(
+            self=tensor(*square(size)), the_template=fixed(square(size)[0] // 2, square(size)[1])
+        )
+    },
     "select_backward": selected_gradients,
-    "set": lambda size: [
-        {"self": tensor(*square(size)), WHY: "a tensor emptied, as before its memory is freed"}
-    ],
-    "set.source_Tensor": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            "source": tensor(*square(size)),
-            WHY: "a tensor that takes the memory of another, as a parameter of sharded training",
-        }
-    ],
+    "set": lambda size: {
+        "a tensor emptied, as before its memory is freed": call(self=tensor(*square(size)))
+    },
+    "set.source_Tensor": lambda size: {
+        "a tensor that takes the memory of another, as a parameter of sharded training": call(
+            self=tensor(*square(size)), source=tensor(*square(size))
+        )
+    },
     "slice_backward": sliced_gradients,
     "slice_inverse": slice_and_whole,
 }
-"""Operators with inputs of their own."""
 
-
-@FAMILIES.add(*OWN)
-def rearrange(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors to move or repeat, and gradients of parts."""
-    return own(OWN, operator, size)
+add_rows(
+    FAMILIES.add,
+    OWN,
+    replaces="its second tensor decides how often each element is repeated, or the storage",
+)
 
 
 STAGE = 96
@@ -166,31 +144,22 @@ SHIFT = 3
 
 
 @FAMILIES.also("roll")
-def shift_windows(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def shift_windows(operator: Operator, size: Preset) -> Rows:
     """Feature maps with channels last, shifted along both spatial axes."""
     batch, channels, height, width = network_maps(size, STAGE, 56, 56)
-    yield {
-        "self": tensor(batch, height, width, channels),
-        "shifts": (-SHIFT, -SHIFT),
-        "dims": (1, 2),
-        WHY: "Swin-T's feature maps, shifted by half a window",
+    return {
+        "Swin-T's feature maps, shifted by half a window": call(
+            self=tensor(batch, height, width, channels), shifts=(-SHIFT, -SHIFT), dims=(1, 2)
+        )
     }
 
 
-@FAMILIES.also("flip")
-def flip_channels_last(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Pictures with channels last, mirrored: whole pixels move."""
-    pictures = msgspec.structs.replace(tensor(*photographs(size)), memory_format="channels_last")
-    why = "ImageNet's pictures with channels last, mirrored to have more of them"
-    yield {"self": pictures, "dims": (3,), WHY: why}
-
-
 @FAMILIES.also("tril", "triu")
-def mask_of_batch(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def mask_of_batch(operator: Operator, size: Preset) -> Rows:
     """A square matrix for each of a batch's sentences."""
     batch, length, _ = few_sentences(size)
-    why = "a mask for each sentence and pair of tokens, as of causal attention"
-    yield {"self": tensor(batch, length, length), "diagonal": 0, WHY: why}
+    why = "a mask for each sentence and pair of tokens, for causal attention"
+    return {why: call(self=tensor(batch, length, length), diagonal=0)}
 
 
 @FAMILIES.also("repeat.default")
@@ -200,5 +169,5 @@ def repeated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         "self": tensor(1, 197, UNITS),
         "repeats": (batch, 1, 1),
-        WHY: "ViT-B/16's table of positions, once for each picture",
+        WHY: "ViT-B/16's table of positions, once for each image",
     }

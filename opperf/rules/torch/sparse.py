@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, TensorSpec
+from opperf.operations.uses import Table, use
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.deviations import OF_STORED
+from opperf.rules.registering import Families, listed
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.tables import Variants, configurations_of
-from opperf.rules.values import (
-    SEQUENCE,
-    Arguments,
-    below,
-    fixed,
-    odds,
-    sparse,
-    tensor,
-)
+from opperf.rules.values import SEQUENCE, Arguments, below, call, fixed, odds, sparse, tensor
+from opperf.rules.variants import Variants, add_rows
+
+GEMM = "addend=self x=mat1 y=mat2 scale=alpha addend_scale=beta"
+MATRICES = use("matrix_product", "x=self|mat1 y=mat2")
+SAME = use("identity", "x=self -sparse_dim -blocksize")
+
+
+OPERATIONS: Table = {
+    "coalesce": SAME,
+    "copy_sparse_to_sparse": use("identity", "x=src -self"),
+    "hspmm": MATRICES,
+    "smm": MATRICES,
+    "sparse_mask": use("multiply", lambda self, mask: {"x": self, "y": mask != 0}),
+    "sparse_sampled_addmm": use("sampled_matrix_product", GEMM),
+    "sspaddmm": use("scaled_matrix_product", GEMM),
+    "to_sparse": SAME,
+    "to_sparse_bsc": SAME,
+    "to_sparse_bsr": SAME,
+    "to_sparse_csc": SAME,
+    "to_sparse_csr": SAME,
+}
+
 
 FAMILIES = Families()
+
+NOT_BENCHMARKED = {
+    "sparse_resize_": "it shrinks no tensor, so that a second call cannot have what the first had",
+    "sparse_compressed_tensor": "it requires a layout, and no case has an argument of that type",
+}
+DIFFERENCES = {"to_dense": OF_STORED}
 
 GRAPH = 0.01
 """Share of the pairs of nodes that a graph has edges of: twenty of each of two thousand nodes."""
@@ -75,10 +96,10 @@ def of_layouts(*layouts: str, name: str = "self") -> Variants:
         "bsr": "by rows of blocks of 4 x 4",
         "bsc": "by columns of blocks of 4 x 4",
     }
-    return lambda size: [
-        {name: pruned(layout, size), WHY: f"a pruned layer's weights {words[layout]}"}
+    return lambda size: {
+        f"a pruned layer's weights {words[layout]}": call(**{name: pruned(layout, size)})
         for layout in layouts
-    ]
+    }
 
 
 FEW_ROWS = 8
@@ -149,10 +170,10 @@ def coordinates(size: Preset, sized: bool) -> Iterable[Arguments]:
 
 def products(first: str, second: str, *layouts: str, **options: Argument) -> Variants:
     """The configurations of a product of a sparse matrix and a dense one."""
-    return lambda size: [
-        {first: graph(layout, size), second: vectors(size), **options, WHY: LAYOUTS[layout]}
+    return lambda size: {
+        LAYOUTS[layout]: call(**{first: graph(layout, size), second: vectors(size)}, **options)
         for layout in layouts
-    ]
+    }
 
 
 SUMMED = "a graph's adjacency summed over the neighbours of each node"
@@ -162,9 +183,9 @@ VARIANTS: dict[str, Variants] = {
     **CONSTRUCTORS,
     "sparse_coo_tensor.indices": lambda size: coordinates(size, sized=False),
     "sparse_coo_tensor.indices_size": lambda size: coordinates(size, sized=True),
-    "sparse_coo_tensor.size": lambda size: [
-        {"size": square(size), WHY: "a matrix without elements, as gradients start from"}
-    ],
+    "sparse_coo_tensor.size": lambda size: {
+        "a matrix without elements, as gradients start from": call(size=square(size))
+    },
     "to_sparse.default": to_sparse(({}, f"{CONVERTED} by coordinates")),
     "to_sparse.sparse_dim": to_sparse(
         ({"sparse_dim": 2}, f"{CONVERTED} by coordinates"),
@@ -176,115 +197,87 @@ VARIANTS: dict[str, Variants] = {
     "to_sparse_bsc": to_sparse(
         ({"blocksize": BLOCK}, f"{CONVERTED} by columns of blocks of 4 x 4")
     ),
-    **dict.fromkeys(("crow_indices", "col_indices"), of_layouts("csr", "bsr")),
-    **dict.fromkeys(("crow_indices_copy", "col_indices_copy"), of_layouts("csr", "bsr")),
-    **dict.fromkeys(("ccol_indices", "row_indices"), of_layouts("csc", "bsc")),
-    **dict.fromkeys(("ccol_indices_copy", "row_indices_copy"), of_layouts("csc", "bsc")),
-    **dict.fromkeys(("indices", "indices_copy", "_indices", "_indices_copy"), of_layouts("coo")),
+    "crow_indices col_indices": of_layouts("csr", "bsr"),
+    "crow_indices_copy col_indices_copy": of_layouts("csr", "bsr"),
+    "ccol_indices row_indices": of_layouts("csc", "bsc"),
+    "ccol_indices_copy row_indices_copy": of_layouts("csc", "bsc"),
+    "indices indices_copy _indices _indices_copy": of_layouts("coo"),
     "values": of_layouts("coo", "csr", "bsr"),
     "values_copy": of_layouts("csr", "bsr"),
-    **dict.fromkeys(("_values", "_values_copy", "coalesce"), of_layouts("coo")),
-    **dict.fromkeys(("dense_dim", "sparse_dim", "_nnz"), of_layouts("coo", "csr")),
+    "_values _values_copy": of_layouts("coo"),
+    "coalesce": lambda size: [
+        {
+            "self": graph("uncoalesced", size),
+            WHY: "a graph's edges, as they are read: in no order, some of them twice",
+        }
+    ],
+    "dense_dim sparse_dim _nnz": of_layouts("coo", "csr"),
     "_dimI": of_layouts("coo"),
     "_dimV": of_layouts("coo"),
     "is_coalesced": of_layouts("coo"),
-    "copy_sparse_to_sparse": lambda size: [
-        {"self": pruned("coo", size), "src": graph_like(size), WHY: "a layer's pruned weights"}
-    ],
-    "resize_as_sparse": lambda size: [
-        {
-            "self": pruned("coo", size),
-            "the_template": pruned("coo", size),
-            WHY: "a matrix resized to another one's shape and dimensions",
-        }
-    ],
-    **dict.fromkeys(
-        ("sparse_resize", "sparse_resize_and_clear"),
-        lambda size: [
-            {
-                "self": pruned("coo", size),
-                "size": tuple(2 * extent for extent in square(size)),
-                "sparse_dim": 2,
-                "dense_dim": 0,
-                WHY: "a graph with room for twice as many nodes",
-            }
-        ],
-    ),
-    "sparse_mask": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            "mask": pruned(layout, size),
-            WHY: f"a gradient at the places of pruned weights, {word}",
-        }
+    "copy_sparse_to_sparse": lambda size: {
+        "a layer's pruned weights": call(self=pruned("coo", size), src=graph_like(size))
+    },
+    "resize_as_sparse": lambda size: {
+        "a matrix resized to another one's shape and dimensions": call(
+            self=pruned("coo", size), the_template=pruned("coo", size)
+        )
+    },
+    "sparse_resize sparse_resize_and_clear": lambda size: {
+        "a graph with room for twice as many nodes": call(
+            self=graph_like(size),
+            size=tuple(2 * extent for extent in square(size)),
+            sparse_dim=2,
+            dense_dim=0,
+        )
+    },
+    "sparse_mask": lambda size: {
+        f"a gradient at the places of pruned weights, {word}": call(
+            self=tensor(*square(size)), mask=pruned(layout, size)
+        )
         for layout, word in (("coo", "by coordinates"), ("csr", "by rows"))
-    ],
-    "sparse_sampled_addmm": lambda size: [
-        {
-            "self": graph("csr", size),
-            "mat1": vectors(size),
-            "mat2": tensor(FEATURES, nodes(size)),
-            WHY: "scores of a graph's edges alone, as graph attention",
-        }
-    ],
+    },
+    "sparse_sampled_addmm": lambda size: {
+        "scores of a graph's edges alone, as graph attention": call(
+            self=graph("csr", size), mat1=vectors(size), mat2=tensor(FEATURES, nodes(size))
+        )
+    },
     "hspmm": products("mat1", "mat2", "coo"),
     "smm": products("self", "mat2", "coo"),
     "sspaddmm": lambda size: [
         {
             "self": sparse("coo", nodes(size), FEATURES, density=GRAPH),
-            **next(iter(products("mat1", "mat2", "coo")(size))),
+            **next(iter(listed(products("mat1", "mat2", "coo")(size)))),
         }
     ],
     "_sparse_mm.default": products("sparse", "dense", "coo", "csr"),
-    "_sparse_mm.reduce": lambda size: [
-        {
-            "sparse": graph("csr", size),
-            "dense": vectors(size),
-            "reduce": reduce,
-            WHY: f"{word} of the neighbours' vectors, as GraphSAGE aggregates",
-        }
+    "_sparse_mm.reduce": lambda size: {
+        f"{word} of the neighbours' vectors, as GraphSAGE aggregates": call(
+            sparse=graph("csr", size), dense=vectors(size), reduce=reduce
+        )
         for reduce, word in (("sum", "the sum"), ("mean", "the mean"), ("amax", "the largest"))
-    ],
+    },
     "_sparse_addmm": lambda size: [
         {
             "self": tensor(nodes(size), FEATURES),
-            **next(iter(products("mat1", "mat2", "coo")(size))),
+            **next(iter(listed(products("mat1", "mat2", "coo")(size)))),
         }
     ],
-    "_sparse_sparse_matmul": lambda size: [
-        {
-            "self": graph_like(size),
-            "other": graph_like(size),
-            WHY: "neighbours of neighbours of a graph's nodes",
-        }
-    ],
-    "_sparse_sum.default": lambda size: [{"self": graph("coo", size), WHY: SUMMED}],
-    "_sparse_sum.dim": lambda size: [{"self": graph("coo", size), "dim": (1,), WHY: SUMMED}],
-    **dict.fromkeys(
-        ("_sparse_softmax.int", "_sparse_log_softmax.int"),
-        lambda size: [
-            {
-                "self": graph("coo", size),
-                "dim": 1,
-                WHY: "scores of each node's edges, as graph attention",
-            }
-        ],
-    ),
-    **dict.fromkeys(
-        ("_sparse_csr_sum.dim_dtype", "_sparse_csr_prod.dim_dtype"),
-        lambda size: [
-            {
-                "self": sparse("csr", *square(size), density=GRAPH, gradient=False),
-                "dim": (1,),
-                "keepdim": True,
-                WHY: "each row of a graph's adjacency",
-            }
-        ],
-    ),
+    "_sparse_sparse_matmul": lambda size: {
+        "neighbours of neighbours of a graph's nodes": call(
+            self=graph_like(size), other=graph_like(size)
+        )
+    },
+    "_sparse_sum.default": lambda size: {SUMMED: call(self=graph("coo", size))},
+    "_sparse_sum.dim": lambda size: {SUMMED: call(self=graph("coo", size), dim=(1,))},
+    "_sparse_softmax.int _sparse_log_softmax.int": lambda size: {
+        "scores of each node's edges, as graph attention": call(self=graph("coo", size), dim=1)
+    },
+    "_sparse_csr_sum.dim_dtype _sparse_csr_prod.dim_dtype": lambda size: {
+        "each row of a graph's adjacency": call(
+            self=sparse("csr", *square(size), density=GRAPH, gradient=False), dim=(1,), keepdim=True
+        )
+    },
 }
-"""Configurations by operator."""
 
-
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return configurations_of(VARIANTS, operator, size)
+add_rows(FAMILIES.add, VARIANTS, replaces="its tensors are sparse, or become so")

@@ -1,107 +1,169 @@
-"""Families of PyTorch's Fourier transforms."""
+"""Families of PyTorch's Fourier transforms, and of enlargements and reductions of images: also
+antialiased ones, and the nearest pixel by the centres of pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from opperf.model import Argument, Operator
-from opperf.rules.bert import few_sentences
-from opperf.rules.configurations import WHY
-from opperf.rules.pictures import network_maps
-from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, cube, prime_below, square, vector
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Array, Roles, Table, as_list, merge, use
+from opperf.rules.configurations import OUTSIDE, TAGS, WHY
+from opperf.rules.families.transforms import AXES, along
+from opperf.rules.registering import Families, Rows
+from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.transforms import AXES, KINDS
 from opperf.rules.torch.views import COMPLEX, sound
-from opperf.rules.values import POSITIVE, REQUESTED, Arguments, fixed, tensor
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import POSITIVE, Arguments, below, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
+
+KINDS = {
+    "": "fourier_transform",
+    "h": "hermitian_fourier_transform",
+    "i": "inverse_fourier_transform",
+    "ih": "inverse_hermitian_fourier_transform",
+    "ir": "inverse_real_fourier_transform",
+    "r": "real_fourier_transform",
+}
+"""Operations by the beginning of the name, in front of `fft`."""
+
+
+def _shift_roles(direction: int) -> Any:
+    def roles_of(self: Array, dim: Any = None) -> dict[str, Any]:
+        axes = tuple(range(self.ndim)) if dim is None else tuple(dim)
+        halves = tuple(direction * (self.shape[axis] // 2) for axis in axes)
+        return {"x": self, "shift": halves, "axis": axes}
+
+    return roles_of
+
+
+def _framed_roles(self: Array, n_fft: int, hop_length: int, window: Array) -> dict[str, Any]:
+    assert n_fft == len(window)
+    return {"x": self, "window": window, "hop": hop_length}
+
+
+def _spectra_roles(return_complex: bool, center: bool = False, **arguments: Any) -> dict[str, Any]:
+    assert return_complex
+    return {**_framed_roles(**arguments), "centred": center}
+
+
+FOURIER: Table = {
+    **{
+        f"fft_{start}fft{end}": along(operation, "self", "dim", usual)
+        for start, operation in KINDS.items()
+        for end, usual in AXES.items()
+    },
+    "fft_fftshift": use("roll", _shift_roles(1)),
+    "fft_ifftshift": use("roll", _shift_roles(-1)),
+    "istft": use("inverse_short_time_fourier_transform", _framed_roles),
+    "stft": use("short_time_fourier_transform", _spectra_roles),
+}
+
+METHODS = {
+    "bicubic2d": "cubic",
+    "bilinear2d": "linear",
+    "linear1d": "linear",
+    "nearest1d": "nearest",
+    "nearest2d": "nearest",
+    "nearest3d": "nearest",
+    "trilinear3d": "linear",
+}
+"""Methods of scaling by the operator's name without `upsample`."""
+
+
+def spatial_axes(operator: Operator) -> int:
+    """The number of spatial axes, which the operator's name has."""
+    return int(operator.name.removesuffix("_backward")[-2])
+
+
+def is_of(operator: Operator, tensor: Argument) -> bool:
+    """Whether a tensor has as many spatial axes as the operator's."""
+    return isinstance(tensor, TensorSpec) and len(tensor.shape) == spatial_axes(operator) + 2
+
+
+def corners(roles: Roles) -> Roles:
+    """The alignment of corners, where the method has one."""
+    return {"align_corners": roles["align_corners"]} if "align_corners" in roles else {}
+
+
+EXACT = 8
+"""Factors of so many parts of a whole give the extents that they were computed from: others may be
+rounded."""
+
+
+def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor and its new extents; for an overload that takes them, the factors."""
+    data, output = roles["data"], as_list(roles["output_size"])
+    if not is_of(operator, data):
+        return None
+    assert isinstance(data, TensorSpec)
+    if operator.parameter("scale_factors") is None:
+        return {"self": data, "output_size": output, **corners(roles)}
+    pairs = zip(output, data.shape[2:], strict=True)
+    factors = tuple(after / before for after, before in pairs)
+    if any(not (factor * EXACT).is_integer() for factor in factors):
+        return None
+    return {"input": data, **corners(roles), "scale_factors": factors}
+
+
+def _upsample_roles(**arguments: Any) -> dict[str, Any]:
+    data = arguments["self"] if "self" in arguments else arguments["input"]
+    output = arguments.get("output_size")
+    if output is None:
+        pairs = zip(data.shape[2:], arguments["scale_factors"], strict=True)
+        output = tuple(int(extent * factor) for extent, factor in pairs)
+    return {"data": data, "output_size": tuple(output), **corners(arguments)}
+
+
+def _gradient_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    gradient, inside = roles["gradient"], as_list(roles["input_size"])
+    if not is_of(operator, gradient):
+        return None
+    assert isinstance(gradient, TensorSpec)
+    return {
+        "grad_output": gradient,
+        "output_size": gradient.shape[2:],
+        "input_size": (*gradient.shape[:2], *inside),
+        **corners(roles),
+    }
+
+
+SCALED: Table = {
+    **{
+        f"upsample_{name}": use(
+            f"upsample_{method}", _upsample_roles, to_arguments=upsample_arguments
+        )
+        for name, method in METHODS.items()
+    },
+    **{
+        f"upsample_{name}_backward": use(
+            f"upsample_{method}_gradient",
+            lambda grad_output, output_size, input_size, **options: {
+                "gradient": grad_output,
+                "input_size": tuple(input_size[2:]),
+                **corners(options),
+            },
+            to_arguments=_gradient_arguments,
+        )
+        for name, method in METHODS.items()
+    },
+}
+
+OPERATIONS: Table = merge(FOURIER, SCALED)
+
 
 FAMILIES = Families()
 
-ONE_SIDED = ("h", "ir")
-"""Beginnings of transforms of half a spectrum, whose other half follows by symmetry."""
-REAL = ("ih", "r")
-"""Beginnings of transforms of real numbers only."""
-
-Transformed = tuple[Shape, int | tuple[int, ...] | None, str]
-"""A shape, the axes to transform where they are not the usual ones, and why."""
-
-
-def of_one_axis(size: Preset) -> list[Transformed]:
-    """Signals."""
-    rows, columns = square(size)
-    return [
-        ((rows, columns), None, "frames of sound, a power of two long"),
-        (vector(size), None, "one long signal, which does not fit in the nearest cache"),
-        ((rows, prime_below(columns)), None, "a prime length, as a cut recording: Bluestein"),
-        ((rows, columns), 0, "time along the first axis, not adjacent in memory, as of sensors"),
-    ]
-
-
-def of_two_axes(size: Preset) -> list[Transformed]:
-    """Pictures and feature maps."""
-    return [
-        (square(size), None, "one large picture, as to blur it"),
-        (network_maps(size, 32, 64, 64), None, "feature maps of a Fourier neural operator"),
-        (few_sentences(size), None, "tokens and their vectors, along both axes"),
-    ]
-
-
-def of_any_axes(size: Preset) -> list[Transformed]:
-    """Volumes, and some axes of a batch of them."""
-    batch = network_maps(size, 8, 16, 32, 32)
-    return [
-        (cube(size), None, "a volume, as a crystal's density"),
-        (batch, (2, 3, 4), "a batch of volumes, as of flow in a Fourier neural operator"),
-    ]
-
-
-SHAPES = {"": of_one_axis, "2": of_two_axes, "n": of_any_axes}
-"""What is transformed, by the end of the operator's name."""
-
-NAMES = {f"fft_{start}fft{end}": (start, end) for start in KINDS for end in AXES}
-
-
-def halved(shape: Shape, axes: int | tuple[int, ...] | None) -> Shape:
-    """The shape of half the spectrum of real numbers of a shape."""
-    last = axes if isinstance(axes, int) else (axes or (-1,))[-1]
-    at = last % len(shape)
-    return (*shape[:at], shape[at] // 2 + 1, *shape[at + 1 :])
-
-
-@FAMILIES.add(*NAMES)
-def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Real or complex numbers, or half the spectrum of real ones, by the operator's name."""
-    start, end = next(NAMES[name] for name in operator.names if name in NAMES)
-    for shape, axes, why in SHAPES[end](size):
-        along: dict[str, Argument] = {} if axes is None else {"dim": axes}
-        own_shape = halved(shape, axes) if start in ONE_SIDED else shape
-        dtype = REQUESTED if start in REAL else COMPLEX
-        yield {"self": tensor(*own_shape, dtype=dtype), **along, WHY: why}
-
-
-@FAMILIES.also(*(f"fft_fft{end}" for end in AXES))
-def transform_real_numbers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Real numbers, of which a complex transform computes half."""
-    _, end = next(NAMES[name] for name in operator.names if name in NAMES)
-    shape, *_ = SHAPES[end](size)[-1 if end == "2" else 0]
-    model = ", as FNet mixes tokens" if end == "2" else ""
-    why = f"real numbers to a whole spectrum{model}: half of it is mirrored"
-    yield {"self": tensor(*shape), WHY: why}
-
 
 @FAMILIES.add("fft_fftshift", "fft_ifftshift")
-def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def centre(operator: Operator, size: Preset) -> Rows:
     """Spectra, shifted along all axes and along one."""
-    picture, signals = "along both axes, as a picture's", "along each row, as of many signals"
-    yield {
-        "self": tensor(*square(size), dtype=COMPLEX),
-        WHY: f"{picture} spectrum: four blocks copied",
-    }
-    yield {
-        "self": tensor(*square(size), dtype=COMPLEX),
-        "dim": (1,),
-        WHY: f"{signals}: halves of rows copied",
+    image, signals = "along both axes, as an image's", "along each row, for many signals"
+    return {
+        f"{image} spectrum: four blocks copied": call(self=tensor(*square(size), dtype=COMPLEX)),
+        f"{signals}: halves of rows copied": call(
+            self=tensor(*square(size), dtype=COMPLEX), dim=(1,)
+        ),
     }
 
 
@@ -114,39 +176,100 @@ FRAMES = (
 
 def of_sound(**options: Argument) -> Variants:
     """The configurations of a transform of frames of sound."""
-    return lambda size: [
-        {
-            "self": tensor(size.samples(2), *sound(size)),
-            "n_fft": length,
-            "hop_length": hop,
-            "window": fixed(length, fill=POSITIVE),
+    return lambda size: {
+        why: call(
+            self=tensor(size.samples(2), *sound(size)),
+            n_fft=length,
+            hop_length=hop,
+            window=fixed(length, fill=POSITIVE),
             **options,
-            "return_complex": True,
-            WHY: why,
-        }
+            return_complex=True,
+            **{TAGS: (OUTSIDE,)},
+        )
         for length, hop, why in FRAMES
-    ]
+    }
 
 
 FRAMED: dict[str, Variants] = {
-    "istft": lambda size: [
-        {
-            "self": tensor(
-                size.samples(2), length // 2 + 1, sound(size)[0] // hop + 1, dtype=COMPLEX
-            ),
-            "n_fft": length,
-            "hop_length": hop,
-            "window": fixed(length, fill=POSITIVE),
-            WHY: f"spectra of {why}",
-        }
+    "istft": lambda size: {
+        f"spectra of {why}": call(
+            self=tensor(size.samples(2), length // 2 + 1, sound(size)[0] // hop + 1, dtype=COMPLEX),
+            n_fft=length,
+            hop_length=hop,
+            window=fixed(length, fill=POSITIVE),
+            **{TAGS: (OUTSIDE,)},
+        )
         for length, hop, why in FRAMES
-    ],
+    },
     "stft": of_sound(),
     "stft.center": of_sound(center=True),
 }
 
 
-@FAMILIES.add(*FRAMED)
-def transform_frames(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sound and a window, or the spectra of its frames."""
-    return own(FRAMED, operator, size)
+add_rows(FAMILIES.add, FRAMED)
+
+
+SMOOTH = tuple(f"_upsample_{method}2d_aa" for method in ("bicubic", "bilinear", "lanczos"))
+NEAREST = tuple(f"_upsample_nearest_exact{axes}d" for axes in (1, 2, 3))
+
+
+def images(size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
+    """Why images are resized, their shape, and their new extents."""
+    side, less = size.side(512), size.side(224)
+    yield (
+        "photographs made smaller for a classifier of 224 x 224",
+        (size.samples(4), 3, side, side),
+        (less, less),
+    )
+    few = size.side(64)
+    yield (
+        "masks of a segmentation, four times as large",
+        (size.samples(4), 21, few, few),
+        (4 * few, 4 * few),
+    )
+
+
+def signals(size: Preset, axes: int) -> Iterable[tuple[str, Shape, Shape]]:
+    """Maps of one, two or three axes, made twice as large in each."""
+    side = {1: size.extent(4096, least=64), 2: size.side(64), 3: size.side(16)}[axes]
+    channels = {1: 64, 2: 128, 3: 32}[axes]
+    what = {1: "a signal", 2: "feature maps", 3: "a volume"}[axes]
+    yield (
+        f"{what} of a decoder, twice as long in each axis",
+        (size.samples(4), channels, *(side,) * axes),
+        (2 * side,) * axes,
+    )
+
+
+@FAMILIES.add(*SMOOTH, *NEAREST, *(f"{name}_backward" for name in (*SMOOTH, *NEAREST)))
+def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Images to other extents, or the gradient of that."""
+    smooth = "_aa" in operator.name
+    made = images(size) if smooth else signals(size, spatial_axes(operator))
+    for why, before, after in made:
+        corners: dict[str, Argument] = {"align_corners": False} if smooth else {}
+        if operator.name.endswith("_backward"):
+            given: dict[str, Argument] = {
+                "grad_output": tensor(*before[:2], *after),
+                "output_size": after,
+                "input_size": before,
+            }
+        elif operator.parameter("scale_factors") is None:
+            given = {"self": tensor(*before), "output_size": after}
+        else:
+            given = {"input": tensor(*before), "output_size": after}
+        yield {**given, **corners, WHY: why}
+
+
+@FAMILIES.also(*SMOOTH)
+def bytes_of_photographs(operator: Operator, size: Preset) -> Rows:
+    """Photographs as they are decoded, for which there are kernels of their own."""
+    _, before, after = next(iter(images(size)))
+    decoded = TensorSpec(before, "uint8", below(256), memory_format="channels_last")
+    return {
+        "photographs in bytes and with channels last, as they are decoded": call(
+            **{"input" if operator.parameter("input") else "self": decoded},
+            output_size=after,
+            align_corners=False,
+        )
+    }

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, network_maps, photographs
-from opperf.rules.registering import Families
+from opperf.rules.image_shapes import feature_maps, network_maps, photographs
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, column, cube, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.shapes import COPIED, copy_of
-from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
+from opperf.rules.values import REQUESTED, Arguments, below, call, fixed, literal, tensor
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -31,7 +31,7 @@ PATCH = 16
 """Side of a vision transformer's patches."""
 
 GROUPS = 4
-"""Heads of queries for each head of keys, as in Llama 3."""
+"""Heads of queries for each head of keys, those of Llama 3."""
 
 
 def sound(size: Preset) -> Shape:
@@ -45,8 +45,9 @@ def heads(size: Preset) -> Shape:
 
 
 def rotated(size: Preset) -> Shape:
-    """Shape of queries as pairs of numbers, which rotary embeddings turn."""
-    return (*heads(size)[:3], WIDTH // 2, 2)
+    """Shape of Llama 7B's queries of a short text as pairs of numbers, which rotary embeddings
+    turn."""
+    return (1, size.extent(512), 32, 64, 2)
 
 
 def heads_first(size: Preset) -> TensorSpec:
@@ -62,34 +63,28 @@ UNITARY = "the conjugate transpose of a complex matrix, which inverts a unitary 
 
 def as_argument(name: str) -> Variants:
     """Tensors to reshape without a copy, and their new shapes as the argument of this name."""
-    return lambda size: [
-        {
-            "self": tensor(*few_sentences(size)),
-            name: heads(size),
-            WHY: "BERT-base's tokens divided among its heads",
-        },
-        {
-            "self": tensor(*network_maps(size, 512, 7, 7)),
-            name: (size.samples(8), -1),
-            WHY: "VGG's last feature maps to one vector for each picture",
-        },
-    ]
+    return lambda size: {
+        "BERT-base's tokens divided among its heads": call(
+            self=tensor(*few_sentences(size)), **{name: heads(size)}
+        ),
+        "VGG's last feature maps to one vector for each image": call(
+            self=tensor(*network_maps(size, 512, 7, 7)), **{name: (size.samples(8), -1)}
+        ),
+    }
 
 
 def like(name: str) -> Variants:
     """A tensor to reshape, and one of the new shape as the argument of this name."""
-    return lambda size: [
-        {
-            "self": tensor(*few_sentences(size)),
-            name: fixed(*heads(size)),
-            WHY: "BERT-base's tokens divided among its heads, as the queries are",
-        }
-    ]
+    return lambda size: {
+        "BERT-base's tokens divided among its heads, as the queries are": call(
+            self=tensor(*few_sentences(size)), **{name: fixed(*heads(size))}
+        )
+    }
 
 
 def of_matrix(why: str, dtype: str = REQUESTED) -> Variants:
     """A square matrix alone."""
-    return lambda size: [{"self": tensor(*square(size), dtype=dtype), WHY: why}]
+    return lambda size: {why: call(self=tensor(*square(size), dtype=dtype))}
 
 
 def parts_of(size: Preset) -> list[tuple[TensorSpec, int, int, int, str]]:
@@ -110,7 +105,7 @@ def parts_of(size: Preset) -> list[tuple[TensorSpec, int, int, int, str]]:
             1,
             channels // 2,
             channels,
-            "half of the channels of feature maps, as in ShuffleNet's branches",
+            "half of the channels of feature maps, for ShuffleNet's branches",
         ),
     ]
 
@@ -159,15 +154,14 @@ def expanded(size: Preset) -> list[tuple[Shape, Shape, str]]:
         (
             shared,
             (*shared[:2], GROUPS, *shared[3:]),
-            "each head of keys to its group of heads of queries, as in Llama 3",
+            "Llama 3: each head of keys to its group of heads of queries",
         ),
     ]
 
 
-def expand(size: Preset) -> Iterable[Arguments]:
+def expand(size: Preset) -> Rows:
     """Tensors, and the shapes to broadcast them to."""
-    for shape, wide, why in expanded(size):
-        yield {"self": tensor(*shape), "size": wide, WHY: why}
+    return {why: call(self=tensor(*shape), size=wide) for shape, wide, why in expanded(size)}
 
 
 def transposed(size: Preset) -> Iterable[Arguments]:
@@ -186,162 +180,119 @@ def transposed(size: Preset) -> Iterable[Arguments]:
 VIEWS: dict[str, Variants] = {
     "adjoint": of_matrix(UNITARY, COMPLEX),
     "alias": of_matrix("a tensor as it is, as an identity leaves it in a graph"),
-    "as_strided": lambda size: [
-        {
-            "self": tensor(*sound(size)),
-            "size": ((sound(size)[0] - FRAME) // HOP + 1, FRAME),
-            "stride": (HOP, 1),
-            WHY: "overlapping frames of sound, as before a spectrogram",
-        },
-        {
-            "self": tensor(*square(size)),
-            "size": square(size)[::-1],
-            "stride": (1, square(size)[1]),
-            WHY: "the transpose of a matrix by its strides",
-        },
-    ],
+    "as_strided": lambda size: {
+        "overlapping frames of sound, as before a spectrogram": call(
+            self=tensor(*sound(size)),
+            size=((sound(size)[0] - FRAME) // HOP + 1, FRAME),
+            stride=(HOP, 1),
+        ),
+        "the transpose of a matrix by its strides": call(
+            self=tensor(*square(size)), size=square(size)[::-1], stride=(1, square(size)[1])
+        ),
+    },
     "broadcast_to": expand,
     "detach": of_matrix("a layer's output, cut off from the graph, as a target network's"),
-    "diagonal": lambda size: [
-        {
-            "self": tensor(*square(size)),
-            WHY: "the diagonal of a matrix, as a covariance's variances",
-        },
-        {
-            "self": tensor(*cube(size)),
-            "offset": 1,
-            "dim1": 1,
-            "dim2": 2,
-            WHY: "a diagonal of each matrix of a batch, as covariances of neighbouring steps",
-        },
-    ],
+    "diagonal": lambda size: {
+        "the diagonal of a matrix, as a covariance's variances": call(self=tensor(*square(size))),
+        "a diagonal of each matrix of a batch, as covariances of neighbouring steps": call(
+            self=tensor(*cube(size)), offset=1, dim1=1, dim2=2
+        ),
+    },
     "expand": expand,
-    "expand_as": lambda size: [
-        {"self": tensor(*shape), "other": fixed(*wide), WHY: why}
-        for shape, wide, why in expanded(size)
-    ],
-    "flatten.using_ints": lambda size: [
-        {
-            "self": tensor(*network_maps(size, 512, 7, 7)),
-            "start_dim": 1,
-            WHY: "VGG's last feature maps to one vector for each picture",
-        },
-        {
-            "self": tensor(*heads(size)),
-            "start_dim": 2,
-            WHY: "BERT-base's heads joined, as before the projection of attention's output",
-        },
-    ],
+    "expand_as": lambda size: {
+        why: call(self=tensor(*shape), other=fixed(*wide)) for shape, wide, why in expanded(size)
+    },
+    "flatten.using_ints": lambda size: {
+        "VGG's last feature maps to one vector for each image": call(
+            self=tensor(*network_maps(size, 512, 7, 7)), start_dim=1
+        ),
+        "BERT-base's heads joined, as before the projection of attention's output": call(
+            self=tensor(*heads(size)), start_dim=2
+        ),
+    },
     "mH": of_matrix(UNITARY, COMPLEX),
     "mT": of_matrix(MATRIX),
     "narrow": narrowed,
     "narrow.Tensor": lambda size: narrowed(size, starts_are_tensors=True),
     "numpy_T": of_matrix(MATRIX),
-    "permute": lambda size: [
-        {
-            "self": tensor(*feature_maps(size, 96)),
-            "dims": (0, 2, 3, 1),
-            WHY: "feature maps from NCHW to NHWC, as before ConvNeXt-T's layer norm",
-        },
-        {
-            "self": tensor(*heads(size)),
-            "dims": (0, 2, 1, 3),
-            WHY: "BERT-base's heads before its tokens, as products of attention take them",
-        },
-    ],
+    "permute": lambda size: {
+        "feature maps from NCHW to NHWC, as before ConvNeXt-T's layer norm": call(
+            self=tensor(*feature_maps(size, 96)), dims=(0, 2, 3, 1)
+        ),
+        "BERT-base's heads before its tokens, as products of attention take them": call(
+            self=tensor(*heads(size)), dims=(0, 2, 1, 3)
+        ),
+    },
     "ravel": of_matrix("gradients laid out flat, as before they are sent to other devices"),
     "reshape": as_argument("shape"),
     "reshape_as": like("other"),
     "select.int": selected,
     "slice.Tensor": sliced,
-    "squeeze": lambda size: [
-        {
-            "self": tensor(*network_maps(size, 2048, 1, 1)),
-            WHY: "ResNet-50's features after global pooling, all axes of extent 1",
-        }
-    ],
-    "squeeze.dim": lambda size: [
-        {
-            "self": tensor(*few_sentences(size)[:2], 1),
-            "dim": -1,
-            WHY: "the one logit of each token, as an extractive reader's",
-        }
-    ],
-    "squeeze.dims": lambda size: [
-        {
-            "self": tensor(*network_maps(size, 2048, 1, 1)),
-            "dim": (2, 3),
-            WHY: "ResNet-50's features after global pooling, by both spatial axes",
-        }
-    ],
+    "squeeze": lambda size: {
+        "ResNet-50's features after global pooling, all axes of extent 1": call(
+            self=tensor(*network_maps(size, 2048, 1, 1))
+        )
+    },
+    "squeeze.dim": lambda size: {
+        "the one logit of each token, as an extractive reader's": call(
+            self=tensor(*few_sentences(size)[:2], 1), dim=-1
+        )
+    },
+    "squeeze.dims": lambda size: {
+        "ResNet-50's features after global pooling, by both spatial axes": call(
+            self=tensor(*network_maps(size, 2048, 1, 1)), dim=(2, 3)
+        )
+    },
     "t": of_matrix(MATRIX),
     **dict.fromkeys(("transpose.int", "transpose_"), transposed),
-    "unflatten.int": lambda size: [
-        {
-            "self": tensor(*few_sentences(size)),
-            "dim": -1,
-            "sizes": (HEADS, WIDTH),
-            WHY: "BERT-base's tokens divided among its heads",
-        }
-    ],
-    "unfold": lambda size: [
-        {
-            "self": tensor(*sound(size)),
-            "dimension": 0,
-            "size": FRAME,
-            "step": HOP,
-            WHY: "overlapping frames of sound, as before a spectrogram",
-        },
-        {
-            "self": tensor(*photographs(size)),
-            "dimension": 2,
-            "size": PATCH,
-            "step": PATCH,
-            WHY: "rows of patches of pictures, as a vision transformer's",
-        },
-    ],
-    "unsqueeze": lambda size: [
-        {
-            "self": tensor(*few_sentences(size)[:2]),
-            "dim": 1,
-            WHY: "a mask of tokens, to broadcast it over the scores of attention",
-        }
-    ],
+    "unflatten.int": lambda size: {
+        "BERT-base's tokens divided among its heads": call(
+            self=tensor(*few_sentences(size)), dim=-1, sizes=(HEADS, WIDTH)
+        )
+    },
+    "unfold": lambda size: {
+        "overlapping frames of sound, as before a spectrogram": call(
+            self=tensor(*sound(size)), dimension=0, size=FRAME, step=HOP
+        ),
+        "rows of patches of images, as a vision transformer's": call(
+            self=tensor(*photographs(size)), dimension=2, size=PATCH, step=PATCH
+        ),
+    },
+    "unsqueeze": lambda size: {
+        "a mask of tokens, to broadcast it over the scores of attention": call(
+            self=tensor(*few_sentences(size)[:2]), dim=1
+        )
+    },
     "view": as_argument("size"),
-    "view.dtype": lambda size: [
-        {
-            "self": fixed(*square(size), fill=below(256), dtype="int32"),
-            "dtype": "uint8",
-            WHY: "whole numbers as their bytes, as before they are sent",
-        },
-        {
-            "self": fixed(*square(size), fill=below(256), dtype="uint8"),
-            "dtype": "int32",
-            WHY: "bytes as whole numbers, as of packed 8-bit weights",
-        },
-    ],
+    "view.dtype": lambda size: {
+        "integers as their bytes, to be sent": call(
+            self=fixed(*square(size), fill=below(256), dtype="int32"), dtype="uint8"
+        ),
+        "bytes as integers, such as packed 8-bit weights": call(
+            self=fixed(*square(size), fill=below(256), dtype="uint8"), dtype="int32"
+        ),
+    },
     "view_as": like("other"),
-    "view_as_complex": lambda size: [
-        {
-            "self": tensor(*rotated(size)),
-            WHY: "queries' pairs of numbers as complex ones, as Llama's rotary embedding has them",
-        }
-    ],
-    "view_as_real": lambda size: [
-        {
-            "self": tensor(*rotated(size)[:-1], dtype=COMPLEX),
-            WHY: "turned queries back to pairs of real numbers, as in Llama's rotary embedding",
-        }
-    ],
+    "view_as_complex": lambda size: {
+        "queries' pairs of numbers as complex ones, as Llama's rotary embedding has them": call(
+            self=tensor(*rotated(size))
+        )
+    },
+    "view_as_real": lambda size: {
+        "rotated queries back to pairs of real numbers, in Llama's rotary embedding": call(
+            self=tensor(*rotated(size)[:-1], dtype=COMPLEX)
+        )
+    },
 }
 """Operators that return a view, and the tensors that models view so."""
 
 
-@FAMILIES.add(*VIEWS)
-def view(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.add(
+    *VIEWS, replaces="a view takes the time of a call whatever the tensor, unless it has to copy"
+)
+def view(operator: Operator, size: Preset) -> Rows:
     """Tensors, and how they are viewed."""
-    for one in own(VIEWS, operator, size):
-        yield {**one, WHY: f"{one[WHY]}: a view"}
+    return [{**row, WHY: f"{row[WHY]}: a view"} for row in own(VIEWS, operator, size)]
 
 
 COPIES: dict[str, Variants] = {
@@ -351,20 +302,19 @@ COPIES: dict[str, Variants] = {
 }
 
 
-@FAMILIES.add(*COPIES)
-def copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.add(*COPIES, replaces="the tensors of the view that it copies")
+def copy(operator: Operator, size: Preset) -> Rows:
     """The tensors of a view, whose elements are copied."""
-    for one in own(COPIES, operator, size):
-        yield {**one, WHY: f"{one[WHY]}: a copy"}
+    return [{**row, WHY: f"{row[WHY]}: a copy"} for row in own(COPIES, operator, size)]
 
 
 @FAMILIES.also("reshape")
-def reshape_with_a_copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def reshape_with_a_copy(operator: Operator, size: Preset) -> Rows:
     """Tokens' heads, of which no view has the new shape."""
     whole = heads_first(size)
     batch, count, length, width = whole.shape
-    yield {
-        "self": whole,
-        "shape": (batch * count, length, width),
-        WHY: "BERT-base's sentences and heads joined, heads not before tokens in memory: a copy",
+    return {
+        "BERT-base's sentences and heads joined, heads not before tokens in memory: a copy": call(
+            self=whole, shape=(batch * count, length, width)
+        )
     }

@@ -13,7 +13,6 @@ from opperf.operations.work.sizes import (
     CREATION,
     ELEMENTWISE,
     REDUCTION,
-    SUM,
     UNWRITTEN,
     Formula,
     Sizes,
@@ -23,15 +22,6 @@ from opperf.operations.work.sizes import (
     per_result,
 )
 from opperf.operations.work.table import FORMULAS
-
-RESULTS_OF_NUMBERS = Formula(per_result(0), nothing, lambda call: call.bytes("self"))
-
-
-def _of_lists(call: Sizes) -> float:
-    """One for each element of the list; the base of a power may be a number in place of it."""
-    given = call.get("self")
-    arrays = given if isinstance(given, (list, tuple)) else call.get("exponent")
-    return float(sum(array.size for array in arrays))
 
 
 def _updates(call: Sizes) -> float:
@@ -56,15 +46,7 @@ def _convolution_backward(call: Sizes) -> float:
     return product * (int(data) + int(weight)) + call.size("grad_output") * bool(bias)
 
 
-def _pooled_backward(call: Sizes) -> float:
-    return float(call.size("grad_output") * math.prod(listed(call.get("kernel_size"))))
-
-
-LISTS = Formula(_of_lists, nothing)
 ATTENTION = FORMULAS["attention"]
-ATTENTION_BACKWARD = Formula(lambda call: 2.5 * ATTENTION.flops(call))
-ADDED_ROWS = Formula(per_element("grad_output"), nothing)
-WINDOWS = Formula(_pooled_backward, nothing)
 
 CLASSES: tuple[tuple[Formula, str], ...] = (
     (FORMULAS["softmax"], "_softmax _log_softmax _safe_softmax _masked_softmax"),
@@ -83,32 +65,37 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "smooth_l1_loss_backward soft_margin_loss_backward binary_cross_entropy_backward "
         "multi_margin_loss_backward multilabel_margin_loss_backward native_dropout_backward "
         "native_dropout _prelu_kernel _prelu_kernel_backward nextafter _add_relu "
-        "_fused_dropout _masked_scale embedding_sparse_backward _conj_physical",
-    ),
-    (ADDED_ROWS, "embedding_dense_backward embedding_backward"),
-    (
-        WINDOWS,
-        "avg_pool1d_backward avg_pool2d_backward avg_pool3d_backward",
+        "_fused_dropout _masked_scale embedding_sparse_backward _conj_physical "
+        "_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward",
     ),
     (
-        ADDED_ROWS,
+        Formula(
+            lambda call: float(
+                call.size("grad_output") * math.prod(listed(call.get("kernel_size")))
+            ),
+            nothing,
+        ),
+        "avg_pool2d_backward avg_pool3d_backward",
+    ),
+    (
+        Formula(per_element("grad_output"), nothing),
+        "embedding_dense_backward embedding_backward "
         "max_pool2d_with_indices_backward max_pool3d_with_indices_backward "
         "fractional_max_pool2d_backward fractional_max_pool3d_backward "
         "adaptive_max_pool2d_backward adaptive_max_pool3d_backward",
-    ),
-    (
-        ELEMENTWISE,
-        "_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward",
     ),
     (REDUCTION, "_adaptive_avg_pool2d _adaptive_avg_pool3d native_norm norm hash_tensor"),
     (
         COPY,
         "_unsafe_view _to_copy select_backward slice_backward diagonal_backward unfold_backward "
-        "trace_backward to_dense chalf _reshape_copy _pin_memory _copy_from value_selecting "
+        "trace_backward to_dense chalf _reshape_copy _pin_memory _copy_from "
         "_index_put_impl_ _pad_circular _pad_enum constant_pad_nd copy clone contiguous "
         "to_padded_tensor nested_to_padded_tensor _nested_from_padded",
     ),
-    (RESULTS_OF_NUMBERS, "item _local_scalar_dense is_nonzero"),
+    (
+        CREATION._replace(bytes=lambda call: call.bytes("self")),
+        "item _local_scalar_dense is_nonzero",
+    ),
     (
         UNWRITTEN,
         "empty empty_like empty_permuted empty_quantized empty_strided new_empty "
@@ -122,39 +109,21 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "_scaled_dot_product_attention_math",
     ),
     (
-        ATTENTION_BACKWARD,
+        Formula(lambda call: 2.5 * ATTENTION.flops(call)),
         "_scaled_dot_product_flash_attention_for_cpu_backward "
         "_scaled_dot_product_flash_attention_backward "
         "_scaled_dot_product_efficient_attention_backward "
         "_scaled_dot_product_cudnn_attention_backward",
     ),
     (Formula(_convolution_backward), "convolution_backward"),
-    (
-        Formula(_updates, nothing),
-        "_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_",
-    ),
-    (SUM, "_foreach_sum"),
+    (Formula(_updates, nothing), "_fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_"),
     (COMPUTED, "normal_"),
     # Gamma's and Dirichlet's parameters are arrays that are read.
     (ELEMENTWISE._replace(backward=nothing), "_standard_gamma _sample_dirichlet"),
 )
 """Formulas with the names of operators, of all overloads."""
 
-FOREACH = (
-    *("abs", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "ceil", "clamp_max", "clamp_min"),
-    *("cos", "cosh", "div", "erf", "erfc", "exp", "expm1", "floor", "frac", "lerp", "lgamma"),
-    *("log", "log10", "log1p", "log2", "max", "maximum", "minimum", "mul", "neg", "norm", "pow"),
-    *("powsum", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "sub"),
-    *("tan", "tanh", "trunc"),
-)
-"""Functions and reductions of each tensor of a list: `_foreach_add`."""
-
 WORK: Mapping[str, Formula] = {
-    **{name: formula for formula, names in CLASSES for name in names.split()},
-    **{f"_foreach_{name}{end}": LISTS for name in FOREACH for end in ("", "_")},
-    **{
-        f"_foreach_{name}": Formula(per_result(0), nothing)
-        for name in ("copy", "copy_", "zero", "zero_", "clone")
-    },
+    name: formula for formula, names in CLASSES for name in names.split()
 }
 """Formulas by the names of operators."""

@@ -131,14 +131,19 @@ def test_kernels_of_gpus_are_listed_with_the_reason(tmp_path: Path) -> None:
     WRITERS["FlashInfer-Bench"](tmp_path / "given")
     for path in (tmp_path / "given" / "solutions").rglob("relu*.json"):
         path.write_text(path.read_text().replace('"python"', '"triton"'))
+    for path in (tmp_path / "given" / "solutions").rglob("softmax_right.json"):
+        path.write_text(path.read_text().replace("import torch\\n", "import triton\\n", 1))
     found = read_in(tmp_path)
+    softmax = next(each for each in found.problems if each.problem.name == "softmax")
+    assert [each.name for each in softmax.candidates] == ["softmax_wrong"]
+    assert "triton needs a GPU" in softmax.refused[0].refusal
     posed = next(each for each in found.problems if each.problem.name == "relu")
-    assert not posed.candidates and "triton needs a GPU" in posed.refused["relu_right"]
+    assert not posed.candidates and "triton needs a GPU" in posed.refused[0].refusal
     WRITERS["KernelBench"](tmp_path / "other")
     sample = tmp_path / "other" / "run" / "level_1_problem_1_sample_0_kernel.py"
     sample.write_text("import triton\n" + sample.read_text())
     posed = read(Asked(tmp_path / "other", tmp_path / "made2")).problems[0]
-    assert list(posed.refused) == [sample.stem] and len(posed.candidates) == 1
+    assert [each.name for each in posed.refused] == [sample.stem] and len(posed.candidates) == 1
 
 
 def test_workloads_and_definitions_that_cannot_be_run_are_skipped(tmp_path: Path) -> None:

@@ -27,6 +27,16 @@ def test_problems_and_candidates_are_listed(tmp_path: Path) -> None:
     assert "robust-kbench: 2 problems, 4 candidates" in done.stdout
 
 
+def test_sizes_are_those_that_are_set(tmp_path: Path) -> None:
+    WRITERS["robust-kbench"](tmp_path / "tasks")
+    done = CliRunner().invoke(list_operators, [str(tmp_path / "tasks"), "--set", "Q=1"])
+    assert done.exit_code and "unknown name of --set 'Q'" in str(done.exception)
+    done = CliRunner().invoke(list_operators, [str(tmp_path / "tasks"), "--set", "M=2"])
+    assert not done.exit_code and "robust-kbench: 19 problems" in done.stdout
+    done = CliRunner().invoke(list_operators, ["relu", "--set", "M=2"])
+    assert done.exit_code and "--set: it is of a folder of problems" in str(done.exception)
+
+
 def test_options_on_operators_do_not_apply(tmp_path: Path) -> None:
     WRITERS["GPU MODE"](tmp_path)
     done = CliRunner().invoke(list_operators, [str(tmp_path), "--category", "binary"])

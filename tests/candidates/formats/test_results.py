@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem
+from opperf.candidates.formats.base import Asked, Judged, Made, PosedProblem, Solution
 from opperf.candidates.formats.known import read, results, scored
 from opperf.candidates.model import Differs, TrialResult, Verdict, VerdictStatus
 from opperf.instruments.profilers.summary import summarise
@@ -157,18 +157,41 @@ def test_flashinfer(tmp_path: Path, status: VerdictStatus, differs: Differs, the
 
 
 def test_trials_that_only_check_have_no_times_in_scores(tmp_path: Path) -> None:
-    ((posed, verdicts),) = judged_in(tmp_path, "GPU MODE", VerdictStatus.WRONG, "other numbers")
-    found: dict[str, Any] = scored([Judged(posed, verdicts)])
-    assert found["fast_0"] == found["fast_1"] == found["pass rate"] == 0.5
+    ((posed, (right, wrong)),) = judged_in(tmp_path, "GPU MODE", VerdictStatus.WRONG, "not so")
+    check, timed = right.trials
+    fast = msgspec.structs.replace(check, ratios={"reference": summarise([64.0], "")})
+    found = scored("GPU MODE", [Judged(posed, [replaced(right, trials=(fast, timed))])])
+    assert found["fast_0"] == found["pass rate"] == 1.0 and found["fast_2"] == 0.0
     assert found["geometric mean of correct"] == pytest.approx(2.0)
+    failed = scored("GPU MODE", [Judged(posed, [wrong])])
+    assert failed["fast_0"] == failed["pass rate"] == 0.0
+
+
+def replaced(verdict: Verdict, **fields: Any) -> Verdict:
+    return msgspec.structs.replace(verdict, **fields)
 
 
 def test_problems_without_a_candidate_are_not_solved(tmp_path: Path) -> None:
     ((posed, verdicts),) = judged_in(tmp_path, "KernelBench", VerdictStatus.WRONG, "other numbers")
     without = msgspec.structs.replace(posed, candidates=())
-    found = scored([Judged(posed, verdicts[:1]), Judged(without, ()), Judged(without, ())])
+    judged = [Judged(posed, verdicts[:1]), Judged(without, ()), Judged(without, ())]
+    found = scored("KernelBench", judged)
     assert found["fast_0"] == found["fast_1"] == pytest.approx(1 / 3)
     assert found["geometric mean of correct"] == pytest.approx(2.0)
+    # Nobody knows whether they would pass.
+    refused = msgspec.structs.replace(without, refused=(Solution("c", refusal="needs a GPU"),))
+    judged = [Judged(posed, verdicts[:1]), Judged(refused, ())]
+    assert scored("KernelBench", judged)["fast_0"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong_first"), [("KernelBench", 0.0), ("GPU MODE", 1.0), ("FlashInfer-Bench", 1.0)]
+)
+def test_one_candidate_of_an_author_counts(name: str, wrong_first: float, tmp_path: Path) -> None:
+    ((posed, verdicts),) = judged_in(tmp_path, name, VerdictStatus.WRONG, "other numbers")
+    for order, passed in ((verdicts, 1.0), (verdicts[::-1], wrong_first)):
+        found = scored(name, [Judged(posed, order)])
+        assert found["fast_0"] == found["pass rate"] == found["win@1"] == passed
 
 
 def test_scores_are_of_each_author(tmp_path: Path) -> None:
@@ -176,7 +199,7 @@ def test_scores_are_of_each_author(tmp_path: Path) -> None:
     one, other = posed.candidates
     both = (one, msgspec.structs.replace(other, author="else"))
     judged = [Judged(msgspec.structs.replace(posed, candidates=both), verdicts)]
-    found = scored(judged)
+    found = scored("FlashInfer-Bench", judged)
     assert (found["someone: win@1"], found["else: win@1"]) == (1.0, 0.0)
     assert "win@1" not in found
     assert sorted(results("FlashInfer-Bench", judged, MADE)) == [

@@ -13,7 +13,7 @@ from opperf.commands.run import run
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.requests.selecting import split_sources
-from opperf.rules.fuzzing import Fuzz
+from opperf.rules.extents import Fuzz
 from opperf.sources.selecting import Selection
 from tests.traces.making import relu, write
 
@@ -112,10 +112,7 @@ def test_options_at_odds(options, arguments, words):
         (("--threads", "1,2,all"), {"threads": (1, 2, None)}),
         (("--cache", "COLD,hot"), {"cache": ("cold", "hot")}),
         (("--mode", "eager", "--phase", "train"), {"mode": ("eager",), "phase": ("train",)}),
-        (
-            ("--env", "A=1|2", "--env", "B=x"),
-            {"env": ({"A": "1", "B": "x"}, {"A": "2", "B": "x"})},
-        ),
+        (("--env", "A=1|2", "--env", "B=x"), {"env": ({"A": "1", "B": "x"}, {"A": "2", "B": "x"})}),
         (
             ("--set", "a.b=True|false", "--set", "c=high"),
             {"options": ({"a.b": "true", "c": "high"}, {"a.b": "false", "c": "high"})},

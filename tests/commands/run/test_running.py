@@ -390,10 +390,7 @@ def test_columns_are_those_of_the_table_and_of_the_page(opperf):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        (
-            "forward,bandwith",
-            "unknown column 'bandwith'; did you mean bandwidth?; known: ",
-        ),
+        ("forward,bandwith", "unknown column 'bandwith'; did you mean bandwidth?; known: "),
         ("", "'' is empty"),
         ("xyzzy", "unknown column 'xyzzy'; known: attainable, "),
     ],

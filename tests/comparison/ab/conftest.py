@@ -3,7 +3,6 @@
 import pytest
 
 from opperf.opperf import main
-from tests.shared_workers import share_arms, sharing
 
 
 @pytest.fixture
@@ -21,16 +20,3 @@ def here(variables, monkeypatch, capsys):
         return out, err
 
     return done
-
-
-@pytest.fixture(scope="module")
-def arm_worker():
-    """In place of `Worker`, for the arms that the tests of a module plan."""
-    with sharing() as worker:
-        yield worker
-
-
-@pytest.fixture
-def planning(monkeypatch, arm_worker):
-    """Commands that measure nothing share the workers of their arms."""
-    share_arms(monkeypatch, arm_worker)

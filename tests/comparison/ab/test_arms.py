@@ -322,10 +322,7 @@ def test_arms_are_named_in_order(a, b, more, names):
         (("C=thread:2",), "--arm C 'thread:2'"),
         (("C=threads:2", "D=threads:2"), "C and D are the same (threads:2)"),
         (("C=",), "A and C are the same (nothing set); set the difference with --a and --arm"),
-        (
-            ("C=ops:relu",),
-            "--a and --arm C name different numbers of operators",
-        ),
+        (("C=ops:relu",), "--a and --arm C name different numbers of operators"),
         (tuple(f"a{n}=threads:{n + 3}" for n in range(7)), "9 arms are named; a session has 8"),
     ],
 )

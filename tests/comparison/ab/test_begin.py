@@ -8,8 +8,8 @@ import pytest
 from opperf.comparison.ab.arms import ArmSpec, Threads
 from opperf.machine.pinning import Cpus, Pinning
 from opperf.requests.ab.beginning import _core_count, say_cores, starter
+from opperf.requests.ab.keeping import resume_advice
 from opperf.requests.ab.request import AbRequest
-from opperf.requests.ab.sessions import resume_advice
 
 
 @pytest.fixture
@@ -83,3 +83,5 @@ def test_the_command_that_resumes_makes_the_same_choice_of_cores():
     command = "s.jsonl. Resume with: opperf ab --resume --report s.jsonl"
     assert resume_advice(AbRequest(cpus="none"), Path("s.jsonl")) == f"{command} --cpus none"
     assert resume_advice(AbRequest(), Path("s.jsonl")) == command
+    nothing = AbRequest(fail_on=(), given=frozenset({"fail_on"}))
+    assert resume_advice(nothing, Path("s.jsonl")) == f"{command} --fail-on none"

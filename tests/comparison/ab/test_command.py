@@ -157,11 +157,7 @@ def test_a_session_is_listed_read_and_resumed_by_its_name(session, here):
         out, err = here(folder, *arguments, code=1)
         assert out == printed, arguments
     assert f"all measurements are in {name}\n" in err
-    for arguments in (
-        ("report", name),
-        ("export", name, "--to", "md"),
-        ("show", name),
-    ):
+    for arguments in (("report", name), ("export", name, "--to", "md"), ("show", name)):
         assert "relu" in here(folder, *arguments)[0]
     for arguments, words in (
         (("--id", "zz"), "--id zz: no case of"),

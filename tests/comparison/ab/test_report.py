@@ -15,13 +15,7 @@ from opperf.comparison.ab.figures import weigh_session
 from opperf.comparison.ab.judging import INTERVAL, NOT_IN_BOTH, NOT_IN_SOME, comparison_of
 from opperf.comparison.ab.process import key
 from opperf.comparison.ab.telling import MAX_SAME
-from opperf.comparison.compared import (
-    CoarseReport,
-    ComparedRow,
-    Comparison,
-    SessionFacts,
-    Side,
-)
+from opperf.comparison.compared import CoarseReport, ComparedRow, Comparison, SessionFacts, Side
 from opperf.comparison.results import MOST as MAX_ROWS
 from opperf.comparison.results import ResultsRow
 from opperf.model import Difference, Note, NoteCode, Place, ProcessLine

@@ -69,12 +69,7 @@ def test_it_depends_on_the_blocks_before_the_stage_alone():
 
 
 @pytest.mark.parametrize(
-    "stage",
-    [
-        Stage("control", 0, 1, ()),
-        Stage("comparison", 0, 4, ()),
-        Stage("coarse", 0, 4, ()),
-    ],
+    "stage", [Stage("control", 0, 1, ()), Stage("comparison", 0, 4, ()), Stage("coarse", 0, 4, ())]
 )
 def test_up_to_the_first_look_all_have_the_same(stage):
     assert visit_times(measured(allocates=True), stage) == {}

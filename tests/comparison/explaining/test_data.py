@@ -19,12 +19,7 @@ def test_everything_is_in_it(dump_of):
         "case": "add",
         "event": "Ir",
         "order": "exclusive",
-        "base": {
-            "path": str(base.path),
-            "calls": 10,
-            "totals": {"Ir": 5.7},
-            "overhead": None,
-        },
+        "base": {"path": str(base.path), "calls": 10, "totals": {"Ir": 5.7}, "overhead": None},
         "new": {"path": str(new.path), "calls": 10, "totals": {"Ir": 7.8}, "overhead": None},
         "change": 7.8 - 5.7,
         "functions": [

@@ -2,12 +2,7 @@
 
 import pytest
 
-from opperf.comparison.compared import (
-    ComparedRow,
-    count_verdicts,
-    geometric_means,
-    sort_rows,
-)
+from opperf.comparison.compared import ComparedRow, count_verdicts, geometric_means, sort_rows
 from opperf.statistics.data import Verdict
 
 
@@ -74,11 +69,7 @@ def test_the_mean_over_all_comes_last_and_has_what_no_category_has():
 def test_verdicts_are_counted_in_their_order():
     verdicts = [Verdict.SUSPECT, Verdict.SAME, Verdict.REGRESSED, Verdict.SAME]
     found = count_verdicts(row(verdict=verdict) for verdict in verdicts)
-    assert list(found.items()) == [
-        (Verdict.REGRESSED, 1),
-        (Verdict.SAME, 2),
-        (Verdict.SUSPECT, 1),
-    ]
+    assert list(found.items()) == [(Verdict.REGRESSED, 1), (Verdict.SAME, 2), (Verdict.SUSPECT, 1)]
 
 
 @pytest.mark.parametrize(("new", "is_worse"), [(1.5, True), (1.0, False), (0.5, False)])

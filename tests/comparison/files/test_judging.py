@@ -317,11 +317,7 @@ def test_figures_in_two_units_are_not_compared(judged, figure):
 
 @pytest.mark.parametrize(
     ("new", "sound", "unsound"),
-    [
-        (2e6, "regressed", "suspect"),
-        (1e6, "same", "no clear change"),
-        (5e5, "improved", "suspect"),
-    ],
+    [(2e6, "regressed", "suspect"), (1e6, "same", "no clear change"), (5e5, "improved", "suspect")],
 )
 def test_memory_is_less_sure_where_either_figure_is_unsound(judged, figure, new, sound, unsound):
     why = "a figure may include other operators' workspace"

@@ -167,8 +167,7 @@ def test_what_a_file_is_not_is_told(tmp_path, text, words):
 
 
 @pytest.mark.parametrize(
-    ("done", "words"),
-    [(3, None), (2, "1 case has no record"), (1, "2 cases have no record")],
+    ("done", "words"), [(3, None), (2, "1 case has no record"), (1, "2 cases have no record")]
 )
 def test_a_run_that_was_not_finished_says_how_much_is_missing(run, record, saved, done, words):
     records = [record(name) for name in ("a", "b", "c")]

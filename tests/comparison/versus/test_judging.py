@@ -8,7 +8,6 @@ import pytest
 from opperf.comparison.ab.arms import ArmSpec
 from opperf.comparison.ab.session_file import new_session
 from opperf.comparison.ab.session_plan import Implementations, Implemented, Lacking
-from opperf.comparison.project_file import Limits
 from opperf.comparison.versus.judging import ArmRow, Versus, outcome_of, versus_of
 from opperf.comparison.versus.plots import plot_of
 from opperf.comparison.versus.report import report_of
@@ -17,7 +16,7 @@ from opperf.model import Check, Difference, Place, ProcessLine, Tolerance
 from opperf.reports.html import write_html
 from opperf.reports.markdown import write_markdown
 from opperf.reports.text import write_text
-from opperf.requests.judging import judge_session
+from opperf.requests.judging import judge_implementations
 from opperf.results.units import Figure
 from opperf.sources.selecting import Selection
 from opperf.statistics.data import Thresholds
@@ -227,8 +226,21 @@ def test_a_sweep_is_drawn_as_times_ratios_and_rates_by_arm():
         plot_of(Versus(("numpy",), rows[:1], ()))
 
 
-def test_compare_reads_a_session_with_its_own_findings(tmp_path):
-    judged = judge_session(session(TIMES, checks=WRONG), tmp_path, None, Limits(), None)
+def test_compare_reads_a_session_with_its_own_findings():
+    judged = judge_implementations(session(TIMES, checks=WRONG), None)
     assert (judged.code, judged.reason, judged.report.command) == (1, "2 wrong", "versus")
-    judged = judge_session(session(TIMES), tmp_path, ("regressed",), Limits(), None)
+    judged = judge_implementations(session(TIMES), ("regressed",))
     assert (judged.code, judged.reason) == (1, "2 slower")
+
+
+@pytest.mark.parametrize(
+    "word, quick, said",
+    [
+        ("improved", False, "--fail-on improved: a session of implementations can fail on diff"),
+        ("ambiguous", False, "--fail-on ambiguous: a session of implementations can fail on diff"),
+        ("regressed", True, "--fail-on regressed: a first look has no verdicts"),
+    ],
+)
+def test_findings_that_a_session_does_not_have_are_refused(word, quick, said):
+    with pytest.raises(UsageError, match=said):
+        judge_implementations(session(TIMES, quick=quick), ("different", word))

@@ -1,13 +1,35 @@
 """Findings of NumPy's cases that are no faults."""
 
 from tests.conformance.exceptions import Exempt
-from tests.conformance.judging import CONSTANT, WITHOUT_IMAGINARY_PART
-from tests.conformance.reasons import CREATION, INTEGER_VALUES, SIGN, UNWRITTEN
+from tests.conformance.judging import (
+    CONSTANT,
+    CONSTANT_INPUT,
+    EQUAL_EXTENTS,
+    MASK,
+    OTHER_NUMBERS,
+    WITHOUT_IMAGINARY_PART,
+)
+from tests.conformance.reasons import CREATION, EQUAL, INTEGER_VALUES, SIGN, UNWRITTEN
 
 TABLE = (
     Exempt(CONSTANT, CREATION, "full full_like ones ones_like zeros zeros_like"),
     Exempt(CONSTANT, UNWRITTEN, "empty empty_like", sometimes=True),
     Exempt(CONSTANT, SIGN, "linalg.slogdet", place="output[[]0]"),
+    Exempt(CONSTANT_INPUT, EQUAL, "allclose array_equal array_equiv"),
+    Exempt(CONSTANT_INPUT, EQUAL, "all any", sometimes=True),
+    Exempt(
+        MASK,
+        "equal texts, which are compared to their ends",
+        "char.equal char.greater char.greater_equal char.less char.less_equal char.not_equal "
+        "compare_chararrays",
+    ),
+    Exempt(EQUAL_EXTENTS, "the order alone is computed, of any extents", "einsum_path"),
+    Exempt(OTHER_NUMBERS, "the bits of its dtype", "random.Generator.random"),
+    Exempt(
+        OTHER_NUMBERS,
+        "arrays of good and bad ones, which sum to the lot",
+        "random.Generator.hypergeometric random.hypergeometric",
+    ),
 )
 
 BY_DTYPE = {
@@ -23,6 +45,7 @@ BY_DTYPE = {
             INTEGER_VALUES,
             "intersect1d setdiff1d setxor1d trim_zeros union1d unique",
         ),
+        Exempt(MASK, "few elements, of which none is drawn as missing", "isnan"),
         Exempt(WITHOUT_IMAGINARY_PART, "a norm, in the dtype of the matrix", "linalg.cond"),
         Exempt(WITHOUT_IMAGINARY_PART, "the sign of the real part, before NumPy 2", "sign"),
     )

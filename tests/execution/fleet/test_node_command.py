@@ -130,8 +130,7 @@ def test_a_node_that_ends_loses_nothing_that_has_come(cluster, run, at_processes
     node = cluster.add_node(num_cpus=1, labels={"name": "g", "fate": "z"})
     at_processes("k.jsonl", 5, lambda: cluster.remove_node(node, allow_graceful=False))
     code, out, err = run(
-        *("relu", *long, "--report", "k.jsonl"),
-        *("--nodes", "name=g", "--nodes", "fate=z"),
+        *("relu", *long, "--report", "k.jsonl"), *("--nodes", "name=g", "--nodes", "fate=z")
     )
     assert (code, out) == (3, "")
     assert "node g has ended: " in err and "the measurements are in k.jsonl. Resume with: " in err

@@ -25,10 +25,7 @@ def role():
     return "manager" if "-m opperf" in words else ""
 
 
-RECORDS = {
-    "store_kept": "/execution/execute.py",
-    "measure": "/worker/measure.py",
-}
+RECORDS = {"store_kept": "/execution/execute.py", "measure": "/worker/measure.py"}
 """Functions in which a manager and a worker begin a record, and their files."""
 
 

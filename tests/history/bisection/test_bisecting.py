@@ -10,14 +10,7 @@ from opperf.comparison.compared import Change, ChangeKind
 from opperf.errors import OutputError, RunFileError, TimeLimitError, UsageError, WorkerError
 from opperf.history.bisection.bisecting import Bisecting, Options
 from opperf.history.bisection.report import report_for
-from opperf.history.bisection.results import (
-    VERSION,
-    Figure,
-    State,
-    Step,
-    read_state,
-    write_state,
-)
+from opperf.history.bisection.results import VERSION, Figure, State, Step, read_state, write_state
 from opperf.history.builds import Build, BuildError, Recipe
 from opperf.reports.formats import REPORT, formats_of
 from opperf.repository import Commit

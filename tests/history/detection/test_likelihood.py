@@ -5,13 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from opperf.history.detection.likelihood import (
-    LENGTHS,
-    best_split,
-    best_splits,
-    factors,
-    statistic,
-)
+from opperf.history.detection.likelihood import LENGTHS, best_split, best_splits, factors, statistic
 
 
 def direct(values: np.ndarray, first: int) -> float:

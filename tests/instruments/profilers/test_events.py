@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks import Framework
+from opperf.frameworks import Framework, capabilities
 from opperf.instruments import profilers
 from opperf.instruments.profilers import EventProfiler, find_profilers, profiler
 from opperf.model import MetricKind
@@ -25,22 +25,26 @@ class Event:
         return self.ns - earlier.ns
 
 
-class Queued(Framework):
-    """A framework with events on its GPU, which does its work when it is waited for."""
-
-    name = "queued"
-
-    def __init__(self, clock):
-        self.clock, self.ns, self.queue, self.waits = clock, 0.0, [], []
-
-    def devices(self):
-        return ("gpu(0)", "cpu(0)")
-
+class EventQueues(capabilities.Queues):
     def has_events(self, device):
         return device == "gpu(0)"
 
     def event(self, device):
-        return Event(self) if self.has_events(device) else super().event(device)
+        return Event(self.framework) if self.has_events(device) else super().event(device)
+
+
+class Queued(Framework):
+    """A framework with events on its GPU, which does its work when it is waited for."""
+
+    name = "queued"
+    capabilities = (EventQueues,)
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock, self.ns, self.queue, self.waits = clock, 0.0, [], []
+
+    def devices(self):
+        return ("gpu(0)", "cpu(0)")
 
     def synchronize(self, device):
         self.waits.append(device)

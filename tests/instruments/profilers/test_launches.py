@@ -1,6 +1,5 @@
 """The time of an empty kernel, and notes on times that are hardly longer."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,7 +58,8 @@ def test_a_synchronous_device_has_none(framework):
 
 
 def test_a_framework_without_an_empty_kernel_has_none(framework, monkeypatch):
-    monkeypatch.setattr(framework, "empty_kernel", partial(Framework.empty_kernel, framework))
+    none = Framework().queues.empty_kernel
+    monkeypatch.setattr(framework.queues, "empty_kernel", none)
     assert launch_ns(framework, CHIP, "python", Fixed(3000.0), queued=False) is None
 
 
@@ -68,7 +68,7 @@ def test_a_kernel_that_the_profiler_does_not_see_has_none(framework):
 
 
 def test_the_time_is_that_of_the_empty_kernel(framework):
-    timer = framework.profilers()["toy"](CHIP)
+    timer = framework.profilers.own()["toy"](CHIP)
     assert launch_ns(framework, CHIP, "toy", timer, queued=False) == framework.empty_ns
 
 

@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from opperf.errors import UsageError
-from opperf.frameworks import Framework
+from opperf.frameworks import Framework, capabilities
 from opperf.instruments import profilers
 from opperf.instruments.profilers import find_profiler, find_profilers, profiler
 from opperf.instruments.profilers.python import PythonTimer
@@ -13,16 +13,22 @@ from opperf.model import MetricKind
 from opperf.sources.choices import is_misspelt, refusal
 
 
+class Own(capabilities.Profilers):
+    def own(self):
+        return {
+            name: lambda device, name=name: f"{name} of {device}" for name in self.framework.own
+        }
+
+
 class Some(Framework):
     """A framework with profilers of its own, which remembers the devices it waited for."""
 
     name = "some"
+    capabilities = (Own,)
 
     def __init__(self, *own):
+        super().__init__()
         self.own, self.waited = own, []
-
-    def profilers(self):
-        return {name: lambda device, name=name: f"{name} of {device}" for name in self.own}
 
     def synchronize(self, device):
         self.waited.append(device)
@@ -68,19 +74,16 @@ def test_the_python_timer_waits_for_the_device():
     assert some.waited == ["gpu(1)"] * 2
 
 
-def test_there_is_no_wait_where_calls_return_when_they_are_done():
-    class Done(Some):
-        def has_queue(self, device):
-            return device != "cpu(0)"
-
-    done = Done("native")
+def test_there_is_no_wait_where_calls_return_when_they_are_done(monkeypatch):
+    done = Some("native")
+    monkeypatch.setattr(done.queues, "has_queue", lambda device: device != "cpu(0)")
     for device in ("cpu(0)", "gpu(0)"):
         profiler("python", done, device).trace([lambda: None], 1)
     assert done.waited == ["gpu(0)"]
 
 
 def test_a_framework_has_a_queue_if_it_can_wait():
-    assert Some().has_queue("cpu(0)") and not Framework().has_queue("cpu(0)")
+    assert Some().queues.has_queue("cpu(0)") and not Framework().queues.has_queue("cpu(0)")
 
 
 @pytest.mark.parametrize("name", ["native", "pyton", "other"])

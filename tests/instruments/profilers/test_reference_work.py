@@ -16,10 +16,7 @@ def test_each_work_is_timed():
 
 
 def test_only_the_second_time_counts(clock, monkeypatch):
-    works = {
-        "slow at first": clock.taking(9000, 100, 9000, 200),
-        "steady": clock.taking(50),
-    }
+    works = {"slow at first": clock.taking(9000, 100, 9000, 200), "steady": clock.taking(50)}
     monkeypatch.setattr(reference_work, "WORKS", works)
     timed = ReferenceWork()
     clock.ns = 10**9

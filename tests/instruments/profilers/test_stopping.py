@@ -57,14 +57,7 @@ def test_time_is_met_when_it_is_spent_but_not_before_three_samples():
 
 @pytest.mark.parametrize(
     ("n", "spent_s", "room"),
-    [
-        (4, 4.0, 3),
-        (4, 4.1, 2),
-        (0, 0.0, 5),
-        (1, 40.0, 2),
-        (2, 9.0, 1),
-        (4, 9.0, 0),
-    ],
+    [(4, 4.0, 3), (4, 4.1, 2), (0, 0.0, 5), (1, 40.0, 2), (2, 9.0, 1), (4, 9.0, 0)],
 )
 def test_time_has_room_for_what_fits(n, spent_s, room):
     assert Time(10.0).room(taken(n, spent_s), 2.0) == room

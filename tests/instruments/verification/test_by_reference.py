@@ -126,6 +126,15 @@ def test_results_that_are_not_unique_have_a_property():
     assert verified(target, {"A": TensorSpec((8, 5))}, function=wrong).is_wrong
 
 
+@pytest.mark.parametrize("share, code", [(0.5, "PASS"), (1.0, "UNDECIDABLE")])
+def test_a_property_that_wrong_results_have_too_tells_nothing(share, code):
+    """Draws of one value are no others than their mean; of two, any order is right."""
+    shares = TensorSpec((64, 64), fill=Fill("constant", share))
+    found = verified(OperatorTarget("torch", "bernoulli", "default"), {"self": shares})
+    assert found.code.value == code
+    assert "not unique" in found.reason or "the mean of its elements in its place" in found.reason
+
+
 def test_a_large_reference_is_not_computed_and_said_so():
     sizes = {"input": TensorSpec((8, 64, 64, 64)), "weight": TensorSpec((64, 64, 3, 3))}
     found = verified(OperatorTarget("torch", "conv2d", "default"), sizes)

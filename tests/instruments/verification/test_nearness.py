@@ -62,8 +62,7 @@ def test_what_is_certainly_wrong_is(change, dtype):
 
 
 @pytest.mark.parametrize(
-    "place, value",
-    [((3, 4), np.nan), ((0, 0), np.inf), ((-1, -1), 0.0), ((5, 5), 1e9)],
+    "place, value", [((3, 4), np.nan), ((0, 0), np.inf), ((-1, -1), 0.0), ((5, 5), 1e9)]
 )
 def test_one_wrong_element_is_found(place, value):
     x = DRAW.standard_normal((64, 64)) + 3

@@ -14,10 +14,7 @@ jax = pytest.importorskip("jax")
 
 FEW = ("--framework", "jax", "--size", "small", "-w", "1", "-r", "3", "--quiet")
 
-COSTS = {
-    *("lowering", "compilation", "compile_cache_misses", "recompilations"),
-    "bytes_accessed",
-}
+COSTS = {*("lowering", "compilation", "compile_cache_misses", "recompilations"), "bytes_accessed"}
 
 RANDOM_INPUTS = """
 import os
@@ -195,12 +192,14 @@ def test_scripts_run(command_here, name):
     assert gradients
 
 
-def test_a_users_functions(command):
-    (command.folder / "kernels.py").write_text(KERNELS)
+def test_a_users_functions(command_here):
+    # By their whole path, as the worker may have been started in another folder.
+    path = command_here.folder / "kernels.py"
+    path.write_text(KERNELS)
     few = [word for word in FEW if word not in ("--size", "small")]
-    functions = ("kernels.py:scaled", "kernels.py:compiled")
-    command("run", *functions, "--inputs", "kernels.py:inputs", *few, "-o", "out.jsonl")
-    found = read(command)
+    functions = (f"{path}:scaled", f"{path}:compiled")
+    command_here("run", *functions, "--inputs", f"{path}:inputs", *few, "-o", "out.jsonl")
+    found = read(command_here)
     assert [one["status"] for one in found] == ["ok", "ok"]
     for one in found:
         assert COSTS | {"forward", "backward", "memory"} <= set(one["summaries"])
@@ -217,7 +216,6 @@ def test_a_users_inputs_are_made_under_the_options_of_their_case(command_here):
 
 
 def test_a_function_without_arguments_may_be_a_constant(command_here):
-    # By its whole path, as the worker may have been started in another folder.
     path = command_here.folder / "kernels.py"
     path.write_text(RANDOM_INPUTS)
     few = [word for word in FEW if word not in ("--size", "small")]

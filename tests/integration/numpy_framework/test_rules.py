@@ -11,7 +11,7 @@ from opperf.frameworks.numpy.tensors import arrays
 from opperf.instruments.peaks import GIB, estimated_bytes
 from opperf.instruments.prepared import PreparedCase
 from opperf.model import Settings, Status
-from opperf.rules import numpy as rules
+from opperf.rules.engine import rules_module
 from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import Selection, plan
 from opperf.worker.measure import measure
@@ -46,7 +46,7 @@ def outputs():
 def test_shapes_told_without_a_call_are_those_of_the_outputs(outputs):
     told = 0
     for case in CASES:
-        shapes = FRAMEWORK.output_shapes(case)
+        shapes = FRAMEWORK.inference.output_shapes(case)
         if shapes is not None:
             told += 1
             sizes = [int(np.prod(shape)) for shape in shapes]
@@ -56,14 +56,30 @@ def test_shapes_told_without_a_call_are_those_of_the_outputs(outputs):
     assert told > len(CASES) / 4
 
 
+def test_the_dtype_that_is_not_asked_for_is_numpys_own():
+    assert Counter(case.settings.dtype for case in CASES) == {"float64": len(CASES)}
+    spectra = (case for case in CASES if case.label == "fft.ifft")
+    assert {spec.dtype for case in spectra for _, spec in case.tensors()} == {"complex128"}
+    settings = Settings(profiler="python", dtype="float32")
+    asked = Selection(("fft.ifft", "add"), size="small", settings=settings, dtype_given=True)
+    dtypes = {spec.dtype for case in plan(FRAMEWORK, asked).cases for _, spec in case.tensors()}
+    assert dtypes == {"complex64", "float32"}
+
+
 def test_every_operator_has_cases_or_a_reason():
     made = planned()
     names = {case.label for case in made.cases}
     assert names | set(made.excluded) == {o.name for o in FRAMEWORK.operators()}
-    assert set(made.excluded) <= set(rules.NOT_BENCHMARKED)
+    assert set(made.excluded) <= set(rules_module("opperf.rules.numpy").NOT_BENCHMARKED)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "uint8", "bool", "complex64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *("int32", "bool", "complex64"),
+        *(pytest.param(one, marks=pytest.mark.sweep) for one in ("float16", "float64", "uint8")),
+    ],
+)
 def test_another_dtype_runs_or_is_said_not_to(dtype):
     statuses = Counter()
     for case in planned(dtype=dtype).cases:
@@ -75,7 +91,7 @@ def test_another_dtype_runs_or_is_said_not_to(dtype):
 
 def test_the_default_size_fits():
     for case in planned("default").cases:
-        needed = estimated_bytes(case, FRAMEWORK.output_shapes(case))
+        needed = estimated_bytes(case, FRAMEWORK.inference.output_shapes(case))
         assert needed < ROOM_GIB * GIB, (case.label, case.arguments)
 
 
@@ -92,7 +108,7 @@ def test_every_script_runs():
         warnings.simplefilter("ignore")
         for case in CASES:
             prepared = PreparedCase(case, FRAMEWORK)
-            text = FRAMEWORK.source(case, prepared.arguments, prepared.call)
+            text = FRAMEWORK.recordings.source(case, prepared.arguments, prepared.call)
             assert_script_makes(text, case, prepared.arguments)
             namespace = {}
             exec(compile(text, case.label, "exec"), namespace)

@@ -1,4 +1,4 @@
-"""NumPy's whole registry, once, as a user runs it: what runs, and what that covers."""
+"""NumPy's whole registry, as a user runs it: what runs, and what that covers."""
 
 import os
 import subprocess
@@ -32,7 +32,9 @@ def run(folder, *arguments):
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")
-    options = ("--size", "small", "-w", "0", "-r", "1", "--quiet", "-f", "jsonl")
+    # One case of each operator: tests/conformance runs the others.
+    few = ("--max-configs", "1", "-w", "0", "-r", "1")
+    options = ("--size", "small", *few, "--quiet", "-f", "jsonl")
     done = run(folder, *options, "-o", "run.jsonl")
     assert done.returncode == 0, done.stderr
     found, warnings = read_run(folder / "run.jsonl")
@@ -84,7 +86,7 @@ def test_the_memory_of_an_addition_is_that_of_its_output(sweep):
         and r.case.arguments["x2"].shape == (64, 64)
         and not any(spec.strides for _, spec in r.case.tensors())
     ]
-    assert record.summaries["memory"].median == 64 * 64 * 4
+    assert record.summaries["memory"].median == 64 * 64 * 8
 
 
 def test_every_category_is_measured(sweep):

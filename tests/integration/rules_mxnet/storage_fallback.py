@@ -78,7 +78,7 @@ def call(framework: Framework, case: Case, messages: Messages) -> dict[str, Any]
         made["forward"] = messages.fallbacks()
         if prepared.differentiated and not made["forward"]:
             try:
-                framework.gradient(case, prepared.call, prepared.differentiated)
+                framework.gradients.gradient(case, prepared.call, prepared.differentiated)
                 framework.synchronize(device)
             except NoGradientError as error:
                 made["no gradient"] = str(error)

@@ -4,7 +4,6 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.model import TensorSpec
-from opperf.rules import mxnet as rules
 from opperf.rules.engine import inputs_for, rules_module
 from opperf.rules.registering import NoInputs
 from opperf.rules.shapes import DISPATCH
@@ -12,12 +11,14 @@ from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 
+RULES = rules_module("opperf.rules.mxnet")
+
 
 @pytest.mark.parametrize("size", ["small", "default", "large"])
 def test_no_operator_has_one_configuration_twice(size):
     twice = []
     for operator in load("mxnet").operators():
-        made = inputs_for(operator, rules, PRESETS[size], "float32")
+        made = inputs_for(operator, RULES, PRESETS[size], "float32")
         if not isinstance(made, NoInputs):
             shown = [repr((inputs.arguments, inputs.phase)) for inputs in made]
             twice += [operator.name] * (len(set(shown)) < len(shown))
@@ -40,7 +41,7 @@ def test_every_reason_for_excluded_is_one_a_rule_gives():
     reasons = {
         made.reason
         for operator in load("mxnet").operators()
-        if isinstance(made := inputs_for(operator, rules, PRESETS["small"], "float32"), NoInputs)
+        if isinstance(made := inputs_for(operator, RULES, PRESETS["small"], "float32"), NoInputs)
     }
     assert not [reason for reason in reasons if "no rule" in reason]
 
@@ -48,7 +49,7 @@ def test_every_reason_for_excluded_is_one_a_rule_gives():
 @pytest.mark.parametrize("dtype", load("mxnet").dtypes)
 def test_nothing_is_cast_to_its_own_type(dtype):
     cast = load("mxnet").resolve("Cast")
-    for inputs in inputs_for(cast, rules, PRESETS["small"], dtype):
+    for inputs in inputs_for(cast, RULES, PRESETS["small"], dtype):
         data = inputs.arguments["data"]
         assert isinstance(data, TensorSpec)
         assert data.dtype == dtype

@@ -9,7 +9,7 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import Settings
 from opperf.rules import mxnet, numpy
-from opperf.rules.engine import RULE, configurations, name_of
+from opperf.rules.engine import RULE, configurations, name_of, rules_module
 from opperf.rules.mxnet import FAMILIES
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
@@ -18,13 +18,12 @@ from opperf.sources.selecting import Selection
 
 FIRST_ONLY = frozenset(
     {
-        "attention.fused_context_in_mxnet_1",
-        "attention.fused_scores_in_mxnet_1",
+        "attention.fused_in_mxnet_1",
         "convolution.convolution_v1",
         "convolution.pooling_v1",
-        "miscellany.ifft",
+        "miscellany._contrib_ifft",
         "normalisation.first_batch_norm",
-        "quantization.quantize_asym",
+        "quantization._contrib_quantize_asym",
         "quantization.recurrent",
     }
 )
@@ -32,18 +31,20 @@ FIRST_ONLY = frozenset(
 
 SECOND_ONLY = frozenset(
     {
-        *("attention.fused_context", "attention.fused_scores", "attention.masked_softmax"),
-        *("attention.sliding_context", "attention.sliding_mask", "attention.sliding_scores"),
-        *("image.random_crop", "indexing.advanced_indexing", "indexing.index_add"),
-        *("indexing.advanced_indexing_multiple", "indexing.index_update"),
-        "numpy_like.fill_diagonal",
-        *("quantization.intgemm_fully_connected", "quantization.intgemm_maxabsolute"),
-        *("quantization.intgemm_prepare", "quantization.intgemm_take", "quantization.reshape"),
-        *("quantization.transpose", "shapes.dynamic_reshape", "shapes.repeats"),
+        *("attention.fused", "attention.sliding_context", "attention.sliding_mask"),
+        *("attention.sliding_scores", "image._image_random_crop"),
+        *("indexing._npi_advanced_indexing", "indexing._npi_advanced_indexing_multiple"),
+        *("indexing._npx_index_add", "indexing._npx_index_update"),
+        *("miscellany._npi_fill_diagonal", "quantization._contrib_intgemm_fully_connected"),
+        *("quantization._contrib_intgemm_maxabsolute", "quantization._contrib_intgemm_take_weight"),
+        *("quantization.intgemm_prepare", "quantization.quantized_transpose"),
+        *("quantization.reshape", "shapes._contrib_dynamic_reshape", "shapes._npi_repeats"),
     }
 )
 """Families whose operators came with MXNet 2."""
 
+
+RULES = rules_module(mxnet.__name__)
 
 OWN = {name_of(family) for family in (*FAMILIES.by_name.values(), *FAMILIES.by_category.values())}
 
@@ -54,7 +55,7 @@ def found():
     those that MXNet has an operator for."""
     found = {name: [] for name in OWN}
     for operator in load("mxnet").operators():
-        made = configurations(operator, mxnet, PRESETS["small"])
+        made = configurations(operator, RULES, PRESETS["small"])
         for origin in {} if isinstance(made, NoInputs) else {one.origin: 0 for one in made}:
             if not origin.startswith("table:"):
                 found.setdefault(origin.removeprefix(RULE), []).append(operator.name)

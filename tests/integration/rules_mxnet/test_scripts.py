@@ -51,7 +51,7 @@ def test_a_script_makes_the_tensors_that_are_measured(kind, framework):
     case = Case(OperatorTarget("mxnet", "add_n"), {"args": tuple(SPECS[kind])}, Settings(seed=2))
     with framework.scope(case):
         prepared = PreparedCase(case, framework)
-        text = framework.source(case, prepared.arguments, prepared.call)
+        text = framework.recordings.source(case, prepared.arguments, prepared.call)
         assert_script_makes(text, case, prepared.arguments, contents)
 
 

@@ -193,6 +193,8 @@ def test_equal_calls_with_other_bytes_between_are_another_chain():
     assert between == [2 * (BYTES + 16), 2 * BYTES]
 
 
+# PyTorch compiles for it in this process.
+@pytest.mark.sweep
 def test_a_compiled_program_reads_what_it_is_given():
     compiled = torch.compile(lambda y: y * 3)
     x = torch.ones(4, 4)

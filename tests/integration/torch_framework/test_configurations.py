@@ -143,7 +143,7 @@ def test_a_method_that_writes_finds_its_tensor_as_it_was():
     case = one_case("torch.add_", tensor(4, requires_grad=False), 1)
     made = prepared(case)
     before = made.arguments["0"].clone()
-    restore = FRAMEWORK.restore(case, made.arguments, made.call)
+    restore = FRAMEWORK.restoring.restore(case, made.arguments, made.call)
     made.call()
     assert torch.equal(made.arguments["0"], before + 1)
     restore()
@@ -167,10 +167,7 @@ def test_dtypes_may_be_listed():
         (configure("aten::ad", [spec()]), "has no operator 'ad'; did you mean add"),
         (configure("aten::mm", [spec(1, 2, 3)]), "takes 2 arguments, not 3"),
         (configure("aten::mm", [spec(z=1)]), "has no argument 'z'"),
-        (
-            configure("torch.add", [spec()], [spec(3)]),
-            "torch.add is a function, which is not",
-        ),
+        (configure("torch.add", [spec()], [spec(3)]), "torch.add is a function, which is not"),
     ],
 )
 def test_what_cannot_be_called_is_an_error_before_anything_is_measured(content, message):

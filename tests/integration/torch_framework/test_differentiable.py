@@ -49,7 +49,11 @@ def differentiable() -> set[str]:
     named = set()
     for names in json.loads(done.stdout):
         found = [one for name in names if name and (one := registry.find(name)) is not None]
-        named |= {one.operator.name for one in found[:1] if one.operator.is_usual}
+        named |= {
+            one.operator.name
+            for one in found[:1]
+            if one.operator.is_usual and not registry.missing(one.operator, "cpu(0)")
+        }
     return named
 
 
@@ -66,7 +70,7 @@ def without_gradient() -> dict[str, str]:
             with FRAMEWORK.scope(case):
                 prepared = PreparedCase(case, FRAMEWORK)
                 try:
-                    FRAMEWORK.gradient(case, prepared.call, prepared.differentiated)
+                    FRAMEWORK.gradients.gradient(case, prepared.call, prepared.differentiated)
                 except NoGradientError as error:
                     reasons.append(str(error))
                 else:

@@ -114,7 +114,8 @@ OF_THE_REGISTRY = ("--framework", "torch", "--max-configs", "1", "--size", "smal
         ("ab", "own.py", "--framework", "torch", "--b", "threads:2", "--dry-run"),
     ],
 )
-def test_a_file_is_run_once_by_the_manager(command_here, words):
+def test_a_file_is_run_once_by_the_manager(command_here, plan_arms, shared_worker, words):
+    plan_arms(shared_worker)
     noting = "import os\nwith open('runs.txt', 'a') as file:\n    print(os.getpid(), file=file)\n"
     (command_here.folder / "own.py").write_text(
         f"{noting}from opperf.snippets import GroupedStmts\n"

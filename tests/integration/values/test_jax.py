@@ -15,11 +15,12 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.jax.tensors import is_key  # noqa: E402
 from opperf.operations import OPERATIONS  # noqa: E402
 from opperf.operations.uses import Table  # noqa: E402
-from opperf.rules.jax import OPERATIONS as TABLE  # noqa: E402
+from opperf.rules.engine import rules_module  # noqa: E402
 from tests.values.comparing import Comparison, planned  # noqa: E402
 from tests.values.jax.particular import CONSTANT, LATER, UNCOMPARED  # noqa: E402
 
 FRAMEWORK = load("jax")
+TABLE = rules_module(FRAMEWORK.rules).OPERATIONS
 
 LEAST = {"jnp": 230, "lax": 110, "scipy": 170}
 """Functions that are compared, at least, by the first word of their names."""

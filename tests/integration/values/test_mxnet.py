@@ -13,12 +13,17 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.operations import OPERATIONS
-from opperf.rules.mxnet.operations import GROUPS, TABLE
+from opperf.rules.engine import rules_module
+from opperf.rules.mxnet import MODULES
+from opperf.rules.registering import tables_in
 from tests.values.comparing import Comparison, planned
 from tests.values.mxnet.arrays import array
 from tests.values.mxnet.versions import CONSTANT, FIRST_ONLY, SECOND_ONLY, UNCOMPARED
 
 FRAMEWORK = load("mxnet")
+TABLE = rules_module(FRAMEWORK.rules).OPERATIONS
+GROUPS = tables_in(MODULES, "OPERATIONS")
+"""By module. Values are tested table by table."""
 
 REGISTERED = {name: operator for operator in FRAMEWORK.operators() for name in operator.names}
 

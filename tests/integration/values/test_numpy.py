@@ -14,11 +14,16 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.operations import OPERATIONS
-from opperf.rules.numpy.operations import GROUPS, TABLE
+from opperf.rules.engine import rules_module
+from opperf.rules.numpy import MODULES
+from opperf.rules.registering import tables_in
 from tests.values.comparing import Comparison, expected, planned
 from tests.values.numpy.particular import CONSTANT, ITSELF, UNCOMPARED, VERSIONED
 
 FRAMEWORK = load("numpy")
+TABLE = rules_module(FRAMEWORK.rules).OPERATIONS
+GROUPS = tables_in(MODULES, "OPERATIONS")
+"""By module. Values are tested table by table."""
 
 LEAST = 270
 """Functions that are compared, at least."""

@@ -35,7 +35,7 @@ def of_size(framework: Framework, name: str, size: tuple[int, ...]) -> Case:
 def test_indices_of_a_size_are_in_range(framework: Framework, size: tuple[int, ...]) -> None:
     comparison = Comparison(framework, array, {}, ())
     taken, wrong = 0, {}
-    for name, entry in indexing.TABLE.items():
+    for name, entry in indexing.OPERATIONS.items():
         operator = framework.resolve(name)
         if operator is None:
             continue

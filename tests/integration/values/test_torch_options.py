@@ -13,7 +13,9 @@ torch = pytest.importorskip("torch")
 
 from opperf.operations import OPERATIONS  # noqa: E402
 from opperf.operations.uses import ANYTHING, Use, Written  # noqa: E402
-from opperf.rules.torch.operations import TABLE  # noqa: E402
+from opperf.rules.engine import rules_module  # noqa: E402
+
+TABLE = rules_module("opperf.rules.torch").OPERATIONS
 
 
 def random(*shape: int) -> Any:

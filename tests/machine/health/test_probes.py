@@ -6,13 +6,7 @@ import pytest
 
 from opperf.machine.health.examine import PROBES, examine
 from opperf.machine.health.finding import Finding
-from opperf.machine.kernel import (
-    THREAD_SETTINGS,
-    CpuTimes,
-    format_cpus,
-    parse_cpus,
-    this_machine,
-)
+from opperf.machine.kernel import THREAD_SETTINGS, CpuTimes, format_cpus, parse_cpus, this_machine
 
 CPU = "sys/devices/system/cpu"
 CLOCK = "sys/devices/system/clocksource/clocksource0"

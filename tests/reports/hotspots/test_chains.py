@@ -76,9 +76,7 @@ def measured(*records, peaks=None, chains=(CHAIN,), **of_recording):
     run = recording(MM, ADD, RELU, VIEW, step_us=[1000, 1000, 1000], chains=chains, **of_recording)
     records = tuple(msgspec.structs.replace(record, peaks=peaks) for record in records)
     return msgspec.structs.replace(
-        run,
-        records=records,
-        cases=tuple(record.case for record in records),
+        run, records=records, cases=tuple(record.case for record in records)
     )
 
 

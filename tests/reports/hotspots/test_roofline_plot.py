@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from opperf.commands.run_files import plot
 from opperf.errors import UsageError
-from opperf.model import OperatorTarget, TensorSpec
+from opperf.model import BandwidthPeak, OperatorTarget, ProductPeak, TensorSpec
 from opperf.reports.hotspots import roofline_plot as drawn
 from opperf.reports.hotspots.data import find_hotspots
 from opperf.reports.hotspots.ranking_report import report_of
@@ -58,11 +58,46 @@ def test_lines_are_those_of_the_peaks_with_their_names(known):
         "float32 100 GFLOP/s",
     ]
     cache, memory, product = content["lines"]
-    for (x1, y1, x2, y2), rate in ((cache, 100), (memory, 10)):
-        assert y(y1) / x(x1) == pytest.approx(rate, rel=0.02)
+    for (x1, y1, x2, y2, dash), rate in ((cache, 100), (memory, 10)):
+        assert y(y1) / x(x1) == pytest.approx(rate, rel=0.02) and dash == ""
         assert (x(x2), y(y2)) == (pytest.approx(100 / rate, rel=0.02), pytest.approx(100, rel=0.02))
     # From where the fastest memory reaches it to the edge.
     assert product[0] == pytest.approx(cache[2], abs=0.2) and product[2] == drawn.RIGHT
+
+
+def test_each_device_of_the_run_has_lines_of_its_own(working, peaked, of):
+    run = peaked(
+        of(working("mm", 300.0, 1, 1e7, 9_000), working("mm", 50.0, 1, 1e7, 9_000, device="gpu(0)"))
+    )
+    ((key, environment),) = run.environments.items()
+    (cores,) = environment.peaks
+    gpu = msgspec.structs.replace(
+        cores,
+        device="gpu(0)",
+        bandwidths=(BandwidthPeak(level="memory", kernel="copy", threads=0, bytes=0, rate=2e12),),
+        products=(ProductPeak(dtype="float32", threads=0, rate=5e13, by="x"),),
+    )
+    both = msgspec.structs.replace(environment, peaks=(cores, gpu))
+    content = content_of(msgspec.structs.replace(run, environments={key: both}))
+    assert content["head"][0] == (
+        "Peaks of cpu(0) with all threads, measured 2026-01-02 and of gpu(0), measured 2026-01-02 "
+        "(dashed)."
+    )
+    drawn_as = [line[-1] for line in content["lines"]]
+    assert drawn_as == ["", "", drawn.DASHES["dashed"], drawn.DASHES["dashed"], ""]
+    assert [text[-1] for text in content["labels"]] == [
+        "cpu(0) L2 100 GB/s",
+        "cpu(0) memory 10 GB/s",
+        "gpu(0) memory 2,000 GB/s",
+        "gpu(0) float32 50,000 GFLOP/s",
+        "cpu(0) float32 100 GFLOP/s",
+    ]
+    x, y = reader(content["x_ticks"]), reader(content["y_ticks"])
+    ridge = content["lines"][2]
+    assert (x(ridge[2]), y(ridge[3])) == (pytest.approx(25, rel=0.03), pytest.approx(5e4, rel=0.03))
+    assert 'stroke-dasharray="8 5"' in svg_of(
+        drawn.roofline_plot(find_hotspots([msgspec.structs.replace(run, environments={key: both})]))
+    )
 
 
 def test_the_line_of_a_slow_product_is_in_the_image(working, peaked, of):
@@ -80,9 +115,7 @@ def test_the_line_of_a_slow_product_is_in_the_image(working, peaked, of):
         run,
         records=(mm, relu),
         cases=(mm.case, relu.case),
-        environments={
-            environment.id: msgspec.structs.replace(environment, peaks=(peaks,)),
-        },
+        environments={environment.id: msgspec.structs.replace(environment, peaks=(peaks,))},
     )
     content = content_of(run)
     assert [text[-1] for text in content["labels"]][-1] == "float64 1 GFLOP/s"

@@ -57,10 +57,7 @@ def test_groups_of_other_dimensions_name_the_operators_of_their_cases(seen, of):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_terminal_is_not_exceeded(program, width):
-    for text in (
-        ranked(find_hotspots([program]), None, width=width),
-        short_text(program, width),
-    ):
+    for text in (ranked(find_hotspots([program]), None, width=width), short_text(program, width)):
         assert max(map(len, text.splitlines())) <= width
         assert "80.0 %" in text
 

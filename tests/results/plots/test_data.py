@@ -144,10 +144,7 @@ def test_the_size_can_be_that_of_the_largest_tensor(make_record):
     "options, message",
     [
         ({"x": "k"}, "unknown size for --x 'k'; the file has: n, elements, threads, operator"),
-        (
-            {"x": "threads"},
-            "--x threads: no record has a value of threads; use one of n, elements",
-        ),
+        ({"x": "threads"}, "--x threads: no record has a value of threads; use one of n, elements"),
         ({"by": ("dtpye",)}, "unknown dimension for --by 'dtpye'; did you mean dtype"),
     ],
 )

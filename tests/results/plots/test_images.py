@@ -15,14 +15,7 @@ from opperf.results.projection import Source
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from opperf.results.plots.images import (  # noqa: E402
-    GRID_COLUMNS,
-    MOST_ROWS,
-    PALETTE,
-    SHAPES,
-    WRITERS,
-    image,
-)
+from opperf.results.plots.images import GRID_COLUMNS, MOST_ROWS, PALETTE, SHAPES, WRITERS, image  # noqa: E402
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -81,9 +81,7 @@ def test_a_registered_iterator_reads_specs_of_its_own_form_and_knows_the_build()
     found = list(Configuration(content).cases())
     assert [case.source_id for case in found] == ["torch.nn.ReLU|0|0|2", "torch.nn.ReLU|0|0|3"]
     assert found[1].arguments["0"].shape == (3, 3)
-    assert seen == [
-        (Spec(args=[{"type": "int", "value": 3}]), "torch.nn.ReLU.config[0].input"),
-    ]
+    assert seen == [(Spec(args=[{"type": "int", "value": 3}]), "torch.nn.ReLU.config[0].input")]
 
 
 def test_a_registered_data_generator_makes_the_arguments():

@@ -77,12 +77,7 @@ def going_on(err):
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ("run", "relu", "-f", "jsonl", "-o", "run.jsonl"),
-        ("list",),
-        ("show", "relu"),
-        ("coverage",),
-    ],
+    [("run", "relu", "-f", "jsonl", "-o", "run.jsonl"), ("list",), ("show", "relu"), ("coverage",)],
     ids=" ".join,
 )
 def test_while_the_framework_is_imported(start, folder, tmp_path, command):

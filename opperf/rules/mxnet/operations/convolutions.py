@@ -105,7 +105,7 @@ POOLING = Choice(
     },
 )
 
-CONVOLUTIONS: Table = {
+OPERATIONS: Table = {
     "Convolution": CONVOLUTION,
     "Convolution_v1": CONVOLUTION,
     "Deconvolution": DECONVOLUTION,

@@ -55,7 +55,7 @@ INSERT = use("insert", insert_roles)
 # The number stands for `x` or for `y`. The tensor's argument has the name of the other operand.
 LEFT_NUMBER, RIGHT_NUMBER = "condition y=x x=scalar", "condition x=y y=scalar"
 
-TABLE: Table = {
+OPERATIONS: Table = {
     "Embedding": EMBEDDING,
     "_contrib_SparseEmbedding": EMBEDDING,
     "_contrib_boolean_mask": use("boolean_mask", "data mask=index"),

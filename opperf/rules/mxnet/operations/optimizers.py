@@ -321,4 +321,4 @@ MANY: Table = {
     "preloaded_multi_sgd_update": many_weights(SGD, OF_SGD, preloaded_values),
 }
 
-TABLE: Table = ONE | HALF | MANY
+OPERATIONS: Table = ONE | HALF | MANY

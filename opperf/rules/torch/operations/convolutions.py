@@ -37,12 +37,12 @@ def padding_of(padding: Any, kernel: Shape, dilation: Shape) -> Shape:
     """The elements of the border before each axis, which may be a word."""
     if isinstance(padding, str):
         reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        assert padding == "valid" or not any(one % 2 for one in reach)
-        return tuple(one // 2 if padding == "same" else 0 for one in reach)
+        assert padding == "valid" or not any(extent % 2 for extent in reach)
+        return tuple(extent // 2 if padding == "same" else 0 for extent in reach)
     return along(padding, len(kernel))
 
 
-def convolution_roles(
+def _convolution_roles(
     weight: Array,
     input: Any = None,
     self: Any = None,
@@ -54,7 +54,6 @@ def convolution_roles(
     output_padding: Shape = (0,),
     **others: Any,
 ) -> dict[str, Any]:
-    """A convolution's inputs, of either direction."""
     assert others.keys() <= IGNORED
     kernel = weight.shape[2:]
     steps = along(dilation, len(kernel))
@@ -76,7 +75,7 @@ def convolution_arguments(
 ) -> dict[str, Argument] | None:
     """The arguments of a convolution of either direction; None if the operator has no such
     argument, or is of another number of axes."""
-    names = {one.name for one in operator.parameters}
+    names = {parameter.name for parameter in operator.parameters}
     count = len(roles["stride"])
     once, none = (1,) * count, (0,) * count
     lacks = (
@@ -100,9 +99,10 @@ def convolution_arguments(
     }
     usual = {"dilation": once, "output_padding": none, "groups": 1}
     return {
-        one.name: offered[one.name]
-        for one in operator.parameters
-        if one.name in offered and (one.required or usual.get(one.name) != offered[one.name])
+        parameter.name: offered[parameter.name]
+        for parameter in operator.parameters
+        if parameter.name in offered
+        and (parameter.required or usual.get(parameter.name) != offered[parameter.name])
     }
 
 
@@ -113,20 +113,7 @@ def of_axes(axes: int) -> ToArguments:
 
 def convolving(axes: int, operation: str = "convolution") -> Use:
     """The use of a convolution, or of a transposed one, of a number of spatial axes."""
-    return use(operation, convolution_roles, to_arguments=of_axes(axes))
-
-
-def time_first_roles(self: Array, weight: Array, bias: Array, pad: int) -> dict[str, Any]:
-    """The inputs of a convolution of (time, batch, channels) with weights of (time, channels,
-    filters)."""
-    return {
-        "data": self.transpose(1, 2, 0),
-        "weight": weight.transpose(2, 1, 0),
-        "bias": bias,
-        "stride": (1,),
-        "padding": (pad,),
-        "dilation": (1,),
-    }
+    return use(operation, _convolution_roles, to_arguments=of_axes(axes))
 
 
 def channels_last(spec: TensorSpec) -> TensorSpec:
@@ -149,7 +136,16 @@ CONVOLUTIONS: Table = {
     "slow_conv_transpose2d": convolving(2, "deconvolution"),
     "slow_conv_transpose3d": convolving(3, "deconvolution"),
     "conv_tbc": use(
-        "convolution", time_first_roles, lambda made, arguments: made.transpose(2, 0, 1)
+        "convolution",
+        lambda self, weight, bias, pad: {
+            "data": self.transpose(1, 2, 0),
+            "weight": weight.transpose(2, 1, 0),
+            "bias": bias,
+            "stride": (1,),
+            "padding": (pad,),
+            "dilation": (1,),
+        },
+        lambda made, arguments: made.transpose(2, 0, 1),
     ),
 }
 """Convolutions. Those of cuDNN and MIOpen, which no CPU runs, are not compared."""
@@ -161,9 +157,7 @@ COLUMNS: Table = {
 }
 
 
-def pooling_roles(kind: str) -> ToRoles:
-    """A pooling's inputs."""
-
+def _pooling_roles(kind: str) -> ToRoles:
     def roles(
         self: Array,
         kernel_size: Shape,
@@ -192,9 +186,7 @@ def pooling_roles(kind: str) -> ToRoles:
     return roles
 
 
-def pooling_arguments(kind: str, axes: int) -> ToArguments:
-    """The conversion to arguments of a pooling of a number of spatial axes."""
-
+def _pooling_arguments(kind: str, axes: int) -> ToArguments:
     def arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         kernel, stride = roles["kernel"], roles["stride"]
         if roles.get("kind", kind) != kind or len(kernel) != axes:  # type: ignore[arg-type]
@@ -217,20 +209,18 @@ def pooling_arguments(kind: str, axes: int) -> ToArguments:
     return arguments
 
 
-def only_maxima(made: Any, arguments: Values) -> Array:
-    """The maxima, without their places."""
+def _only_maxima(made: Any, arguments: Values) -> Array:
     return made[0]
 
 
 def pooled(kind: str, axes: int, indices: bool = False) -> Use:
     """The use of a pooling, of which one of maxima may return their places too."""
     operation = "pooling" if kind == "avg" else "max_pooling"
-    to_output = only_maxima if kind == "max" and not indices else None
-    return use(operation, pooling_roles(kind), to_output, pooling_arguments(kind, axes))
+    to_output = _only_maxima if kind == "max" and not indices else None
+    return use(operation, _pooling_roles(kind), to_output, _pooling_arguments(kind, axes))
 
 
-def unpooling_roles(self: Array, indices: Array, output_size: Shape, **others: Any) -> Any:
-    """The inputs of an unpooling, whose stride and padding do not affect its values."""
+def _unpooling_roles(self: Array, indices: Array, output_size: Shape, **others: Any) -> Any:
     assert others.keys() <= {"stride", "padding"}
     return {"data": self, "indices": indices, "output_size": output_size}
 
@@ -280,9 +270,9 @@ POOLINGS: Table = {
     **{f"mkldnn_max_pool{axes}d": pooled("max", axes) for axes in (2, 3)},
     "mkldnn_adaptive_avg_pool2d": adaptive("adaptive_average_pooling", 2),
     **{f"quantized_max_pool{axes}d": pooled("max", axes) for axes in (1, 2, 3)},
-    **{f"max_unpool{axes}d": use("max_unpooling", unpooling_roles) for axes in (2, 3)},
+    **{f"max_unpool{axes}d": use("max_unpooling", _unpooling_roles) for axes in (2, 3)},
     "fractional_max_pool2d": use("fractional_max_pooling", fractional_roles(-1)),
     "fractional_max_pool3d": use("fractional_max_pooling", fractional_roles(1)),
 }
 
-TABLE: Table = {**CONVOLUTIONS, **COLUMNS, **POOLINGS}
+OPERATIONS: Table = {**CONVOLUTIONS, **COLUMNS, **POOLINGS}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from opperf.operations.uses import Array, Choice, Table, Use, Words, merge, use, uses
+from opperf.operations.uses import Array, Choice, Table, Use, merge, use, uses
 
 X = "x=self|x"
 """The one tensor."""
@@ -71,22 +71,14 @@ OF_COMPLEX = {
 }
 
 
-def clip_roles(
-    self: Array, min: float | Array = -math.inf, max: float | Array = math.inf
-) -> dict[str, Any]:
-    """A tensor and its bounds, of which one may be absent."""
-    return {"x": self, "low": min, "high": max}
+CLIP = use(
+    "clip",
+    lambda self, min=-math.inf, max=math.inf: {"x": self, "low": min, "high": max},
+    to_arguments="x=self low=min high=max",
+)
 
 
-CLIP = use("clip", clip_roles, to_arguments=Words("x=self low=min high=max", {}).to_arguments)
-
-
-def logit_roles(self: Array, eps: float = 0.0) -> dict[str, Any]:
-    """Probabilities, which are kept this far from 0 and 1."""
-    return {"x": self.clip(eps, 1 - eps)}
-
-
-LOGIT = use("logit", logit_roles, to_arguments=Words("x=self", {}).to_arguments)
+LOGIT = use("logit", lambda self, eps=0.0: {"x": self.clip(eps, 1 - eps)}, to_arguments="x=self")
 
 UNARY: Table = merge(
     uses((*SAME_NAME, *RENAMED), X, other=RENAMED),
@@ -152,12 +144,7 @@ def _scaled(operation: str) -> Use:
     def roles(self: Array, other: Array | float, alpha: float = 1.0) -> dict[str, Any]:
         return {"x": self, "y": alpha * other}
 
-    return use(operation, roles, to_arguments=Words("x=self y=other", {}).to_arguments)
-
-
-def reversed_roles(self: Array, other: Array | float, alpha: float = 1.0) -> dict[str, Any]:
-    """A difference whose second term comes first, and may have a factor."""
-    return {"x": other, "y": alpha * self}
+    return use(operation, roles, to_arguments="x=self y=other")
 
 
 ROUNDED = Choice(
@@ -210,11 +197,11 @@ BINARY: Table = merge(
         "isclose": use("isclose", "x=self y=other", relative=1e-5, absolute=1e-8),
         "rsub": use(
             "subtract",
-            reversed_roles,
-            to_arguments=Words("x=other y=self", {}).to_arguments,
+            lambda self, other, alpha=1.0: {"x": other, "y": alpha * self},
+            to_arguments="x=other y=self",
         ),
         "special_zeta": use("zeta", "x=self q=other"),
     },
 )
 
-TABLE: Table = merge(UNARY, BINARY, OF_THREE)
+OPERATIONS: Table = merge(UNARY, BINARY, OF_THREE)

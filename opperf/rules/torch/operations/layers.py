@@ -8,7 +8,6 @@ import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Values, Written, use
-from opperf.rules.shapes import Shape
 
 INDEX = "int64"
 """Dtype of indices in PyTorch's programs."""
@@ -21,13 +20,11 @@ DROPPED = "data=input|self rate=p -train"
 def by_train(**parts: Any) -> Choice:
     """The uses of dropout that trains and that predicts, by an argument."""
     return Choice(
-        "train",
-        {True: use("dropout", DROPPED), False: use("dropout_inference", DROPPED, **parts)},
+        "train", {True: use("dropout", DROPPED), False: use("dropout_inference", DROPPED, **parts)}
     )
 
 
-def kept_mask(made: Array, arguments: Values) -> tuple[Array, Array]:
-    """Data, and a mask that keeps all."""
+def _kept_mask(made: Array, arguments: Values) -> tuple[Array, Array]:
     import numpy as np
 
     return made, np.ones(made.shape, bool)
@@ -39,18 +36,17 @@ def by_channel(input: Array, p: float, train: bool) -> dict[str, Any]:
     return {"data": input, "rate": p, "axes": tuple(range(2, input.ndim))}
 
 
-def embedding_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The arguments of an embedding."""
+def _embedding_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     data = roles["data"]
     assert isinstance(data, TensorSpec)
     return {"weight": roles["weight"], "indices": msgspec.structs.replace(data, dtype=INDEX)}
 
 
 KINDS = ("sum", "mean", "max")
-"""What is computed of a bag of embeddings, by number."""
+"""Reductions of a bag of embeddings, by number."""
 
 
-def bag_roles(
+def _bag_roles(
     weight: Array,
     indices: Array,
     offsets: Array,
@@ -60,7 +56,6 @@ def bag_roles(
     padding_idx: int | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """The inputs of bags of embeddings."""
     assert others.keys() <= {"scale_grad_by_freq", "sparse"}
     return {
         "data": indices,
@@ -74,20 +69,14 @@ def bag_roles(
     }
 
 
-def only_bags(made: Array, arguments: Values) -> Written:
-    """The bags, without what the backward pass reads."""
-    return Written((made, ANYTHING, ANYTHING, ANYTHING))
-
-
 MODES = ("linear", "nearest", "cubic")
 PADDINGS = ("zeros", "border", "reflection")
-"""How pictures are read between their elements, and beyond them, by number."""
+"""How images are read between their elements, and beyond them, by number."""
 
 
-def grid_roles(
+def _grid_roles(
     input: Array, grid: Array, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> dict[str, Any]:
-    """Pictures and the places to read them at."""
     return {
         "data": input,
         "grid": grid,
@@ -97,12 +86,7 @@ def grid_roles(
     }
 
 
-def affine_roles(theta: Array, size: Shape, align_corners: bool) -> dict[str, Any]:
-    """Affine maps, and the extents of the pictures that are made with them."""
-    return {"theta": theta, "extents": size[2:], "align": align_corners}
-
-
-def attention_roles(
+def _attention_roles(
     query: Array,
     key: Array,
     value: Array,
@@ -111,14 +95,12 @@ def attention_roles(
     scale: float | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """The inputs of attention without dropout."""
     assert others.keys() <= {"enable_gqa", "dropout_p"} and not others.get("dropout_p")
     made = {"query": query, "key": key, "value": value, "causal": is_causal, "scale": scale}
     return {**made, "mask": attn_mask}
 
 
-def attention_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments of attention."""
+def _attention_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     query, key = roles["query"], roles["key"]
     assert isinstance(query, TensorSpec) and isinstance(key, TensorSpec)
     shares, mask = query.shape[1] != key.shape[1], roles.get("mask")
@@ -132,50 +114,58 @@ def attention_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]
     return {**made, **({"enable_gqa": True} if shares else {})}
 
 
-def with_saved(made: Array, arguments: Values) -> Written:
-    """The output, beside what the backward pass reads."""
-    return Written((made, ANYTHING))
-
-
 BILINEAR = "...i,kij,...j->...k"
 """Sums over the products of two vectors' elements, weighted for each output."""
 
 
-def bilinear_roles(input1: Array, input2: Array, weight: Array, bias: Any = None) -> Any:
-    """The tensors of the products; a bias is added to their sums."""
+def _bilinear_roles(input1: Array, input2: Array, weight: Array, bias: Any = None) -> Any:
     assert bias is None
     return {"tensors": [input1, weight, input2], "subscripts": BILINEAR}
 
 
-BAGS = use("embedding_bag", bag_roles, only_bags)
+BAGS = use(
+    "embedding_bag",
+    _bag_roles,
+    lambda made, arguments: Written((made, ANYTHING, ANYTHING, ANYTHING)),
+)
 
-TABLE: Table = {
+OPERATIONS: Table = {
     "linear": use("dense", "data=input weight bias"),
     "mkldnn_linear": use("dense", "data=self weight bias"),
-    "bilinear": use("einsum", bilinear_roles),
+    "bilinear": use("einsum", _bilinear_roles),
     "dropout": by_train(),
-    "native_dropout": by_train(to_output=kept_mask),
+    "native_dropout": by_train(to_output=_kept_mask),
     "feature_dropout": use("dropout", by_channel),
     "alpha_dropout": use("alpha_dropout", DROPPED),
     "feature_alpha_dropout": use("alpha_dropout", by_channel),
     "embedding": use(
         "embedding",
         "data=indices weight -padding_idx -scale_grad_by_freq -sparse",
-        to_arguments=embedding_arguments,
+        to_arguments=_embedding_arguments,
     ),
     "embedding_bag": BAGS,
-    "grid_sampler": use("grid_sample", grid_roles),
-    "grid_sampler_2d": use("grid_sample", grid_roles),
-    "grid_sampler_3d": use("grid_sample", grid_roles),
-    "affine_grid_generator": use("affine_grid", affine_roles),
+    "grid_sampler": use("grid_sample", _grid_roles),
+    "grid_sampler_2d": use("grid_sample", _grid_roles),
+    "grid_sampler_3d": use("grid_sample", _grid_roles),
+    "affine_grid_generator": use(
+        "affine_grid",
+        lambda theta, size, align_corners: {
+            "theta": theta,
+            "extents": size[2:],
+            "align": align_corners,
+        },
+    ),
     "pixel_shuffle": use("pixel_shuffle", "data=self block=upscale_factor"),
     "pixel_unshuffle": use("pixel_unshuffle", "data=self block=downscale_factor"),
     "channel_shuffle": use("channel_shuffle", "data=self groups"),
     "native_channel_shuffle": use("channel_shuffle", "data=self groups"),
     "scaled_dot_product_attention": use(
-        "attention", attention_roles, to_arguments=attention_arguments
+        "attention", _attention_roles, to_arguments=_attention_arguments
     ),
     "_scaled_dot_product_flash_attention_for_cpu": use(
-        "attention", attention_roles, with_saved, attention_arguments
+        "attention",
+        _attention_roles,
+        lambda made, arguments: Written((made, ANYTHING)),
+        _attention_arguments,
     ),
 }

@@ -49,35 +49,22 @@ def svd_arguments(option: str) -> Any:
     return convert
 
 
-def least_squares_roles(
+def _least_squares_roles(
     self: Array, b: Array, rcond: float | None = None, driver: str | None = None
 ) -> dict[str, Any]:
-    """A system of equations, with the default cutoff of singular values."""
     assert rcond is None
     return {"x": self, "right_hand_side": b}
 
 
-def least_squares_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """A system of equations whose right-hand side is a matrix of one column."""
+def _least_squares_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     right = roles["right_hand_side"]
     assert isinstance(right, TensorSpec)
     return {"self": roles["x"], "b": msgspec.structs.replace(right, shape=(*right.shape, 1))}
 
 
-def triangular_roles(
-    self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False
-) -> dict[str, Any]:
-    """A triangular system."""
-    return {
-        **{"x": B, "triangle": self, "right": not left, "upper": upper},
-        "unit": unitriangular,
-    }
-
-
-def old_triangular_roles(
+def _old_triangular_roles(
     self: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> dict[str, Any]:
-    """A triangular system, by the names of the older operator."""
     return {
         **{"x": self, "triangle": A, "right": False, "upper": upper},
         **{"transpose": transpose, "unit": unitriangular},
@@ -119,26 +106,6 @@ def has_number(roles: Roles) -> bool:
     return roles["norm"] in NORM_NUMBERS
 
 
-def numbered_roles(self: Array, ord: int, keepdim: bool = False) -> dict[str, Any]:
-    """A matrix and the norm of a number."""
-    return {"x": self, "norm": NORM_WORDS[ord], "keepdims": keepdim}
-
-
-def numbered_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """A matrix and the number of the norm."""
-    return {"self": roles["x"], "ord": NORM_NUMBERS[str(roles["norm"])]}
-
-
-def condition_roles(self: Array, p: Any = None) -> dict[str, Any]:
-    """A matrix and the norm of a number or word."""
-    return {"x": self, "norm": NORM_WORDS.get(p, p)}
-
-
-def increasing(made: Array, arguments: object) -> Array:
-    """The powers of numbers from the zeroth on."""
-    return made[..., ::-1]
-
-
 CHOLESKY = use("cholesky", f"{ONE} -upper")
 DETERMINANT = use("determinant", ONE)
 INVERSE = use("inverse", ONE)
@@ -177,9 +144,9 @@ FACTORISATIONS: Table = {
 PSEUDO_INVERSE = with_fewer_samples(use("pseudo_inverse", ONE))
 LEAST_SQUARES = use(
     "least_squares",
-    least_squares_roles,
+    _least_squares_roles,
     lambda made, arguments: (made[0], *[ANYTHING] * 3),
-    least_squares_arguments,
+    _least_squares_arguments,
 )
 
 EQUATIONS: Table = {
@@ -199,17 +166,33 @@ EQUATIONS: Table = {
     ),
     "linalg_solve": use("solve", SYSTEM),
     "linalg_solve_ex": use("solve", SYSTEM, and_saved(1)),
-    "linalg_solve_triangular": use("triangular_solution", triangular_roles),
+    "linalg_solve_triangular": use(
+        "triangular_solution",
+        lambda self, B, upper, left=True, unitriangular=False: {
+            **{"x": B, "triangle": self, "right": not left, "upper": upper},
+            "unit": unitriangular,
+        },
+    ),
     "linalg_tensorinv": use("tensor_inverse", f"{ONE} split=ind"),
     "linalg_tensorsolve": use("tensor_solve", "x=self right_hand_side=other"),
     "lu_solve": use("solution_from_lu", "packed=LU_data pivots=LU_pivots right_hand_side=self"),
     "pinverse": PSEUDO_INVERSE,
-    "triangular_solve": use("triangular_solution", old_triangular_roles, and_saved(1)),
+    "triangular_solve": use("triangular_solution", _old_triangular_roles, and_saved(1)),
 }
 
 VECTOR_NORM = use("vector_norm", "x=self order=ord|p axis=dim keepdims=keepdim")
 MATRIX_NORM = use("matrix_norm", "x=self norm=ord keepdims=keepdim")
-NUMBERED = only_if(use("matrix_norm", numbered_roles, to_arguments=numbered_arguments), has_number)
+NUMBERED = only_if(
+    use(
+        "matrix_norm",
+        lambda self, ord, keepdim=False: {"x": self, "norm": NORM_WORDS[ord], "keepdims": keepdim},
+        to_arguments=lambda operator, roles: {
+            "self": roles["x"],
+            "ord": NORM_NUMBERS[str(roles["norm"])],
+        },
+    ),
+    has_number,
+)
 WORDED = only_if(MATRIX_NORM, lambda roles: not has_number(roles))
 LAST_AXES: dict[str, Argument] = {"dim": (-2, -1)}
 
@@ -220,7 +203,9 @@ NORMS: Table = {
         use("vector_norm", "x=self axis=dim keepdims=keepdim", order=2.0)
     ),
     "linalg__powsum": use("sum_of_powers", "x=self order=ord axis=dim keepdims=keepdim"),
-    "linalg_cond": use("condition_number", condition_roles),
+    "linalg_cond": use(
+        "condition_number", lambda self, p=None: {"x": self, "norm": NORM_WORDS.get(p, p)}
+    ),
     "linalg_matrix_norm.default": NUMBERED,
     "linalg_matrix_norm.str_ord": WORDED,
     "linalg_norm.default": VECTOR_NORM,
@@ -254,7 +239,7 @@ OTHERS: Table = {
         "matrix_rank", f"{ONE} least=tol", also={"tol": fixed(fill=literal(CUTOFF))}
     ),
     "linalg_slogdet": LOG_DETERMINANT,
-    "linalg_vander": use("vandermonde", "x columns=N", increasing),
+    "linalg_vander": use("vandermonde", "x columns=N", lambda made, arguments: made[..., ::-1]),
     "logdet": use("log_determinant", ONE),
     "matrix_H": use("swapaxes", ONE, axis1=-2, axis2=-1),
     "matrix_exp": EXPONENTIAL,
@@ -263,4 +248,4 @@ OTHERS: Table = {
     "trace": of_ranks(use("trace", ONE), x=2),
 }
 
-TABLE: Table = {**FACTORISATIONS, **EQUATIONS, **NORMS, **OTHERS}
+OPERATIONS: Table = {**FACTORISATIONS, **EQUATIONS, **NORMS, **OTHERS}

@@ -12,6 +12,7 @@ from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Use, V
 from opperf.rules.families.normalisation import running_statistics
 from opperf.rules.shapes import Shape
 from opperf.rules.torch.operations.convolutions import channels_last
+from opperf.rules.values import taken
 
 SWITCHES = frozenset({"cudnn_enabled", "cudnn_enable", "momentum", "training", "use_input_stats"})
 """Arguments that do not affect the values, or that select the operation."""
@@ -34,18 +35,16 @@ def scale_and_shift(weight: Any, bias: Any, features: int) -> dict[str, Any]:
     }
 
 
-def batch_norm_roles(
+def _batch_norm_roles(
     input: Array, eps: float, weight: Any = None, bias: Any = None, **others: Any
 ) -> dict[str, Any]:
-    """Data, scale and shift of channels. Training does not read the running statistics."""
     assert others.keys() <= SWITCHES | {"running_mean", "running_var"}
     return {"data": input, "epsilon": eps, **scale_and_shift(weight, bias, input.shape[1])}
 
 
-def inference_roles(running_mean: Array, running_var: Array, **arguments: Any) -> dict[str, Any]:
-    """As `batch_norm_roles`, with the running statistics."""
+def _inference_roles(running_mean: Array, running_var: Array, **arguments: Any) -> dict[str, Any]:
     statistics = {"mean": running_mean, "variance": running_var}
-    return {**batch_norm_roles(**arguments), **statistics}
+    return {**_batch_norm_roles(**arguments), **statistics}
 
 
 def maps_of(roles: Roles) -> TensorSpec | None:
@@ -80,7 +79,7 @@ def batch_norm_arguments(training: str) -> Any:
             "eps": EPSILON,
             "cudnn_enabled": True,
         }
-        return {one.name: offered[one.name] for one in operator.parameters if one.name in offered}
+        return taken(operator, offered)
 
     return arguments
 
@@ -89,17 +88,15 @@ def batch_statistics(data: Array, eps: float) -> tuple[Array, Array]:
     """The mean of each channel, and the reciprocal of its standard deviation."""
     import numpy as np
 
-    others = tuple(one for one in range(data.ndim) if one != 1)
+    others = tuple(axis for axis in range(data.ndim) if axis != 1)
     return data.mean(others), 1 / np.sqrt(data.var(others) + eps)
 
 
-def with_batch_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
-    """The output, and what the backward pass reads."""
+def _with_batch_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
     return (made, *batch_statistics(arguments["input"], arguments["eps"]))
 
 
-def with_nothing_saved(made: Array, arguments: Values) -> Written:
-    """The output, and tensors without elements, as prediction has no backward pass."""
+def _with_nothing_saved(made: Array, arguments: Values) -> Written:
     return Written((made, ANYTHING, ANYTHING))
 
 
@@ -110,14 +107,14 @@ def batch_norm(training: str, saves: bool) -> Choice:
         {
             True: use(
                 "batch_norm",
-                batch_norm_roles,
-                with_batch_statistics if saves else None,
+                _batch_norm_roles,
+                _with_batch_statistics if saves else None,
                 batch_norm_arguments(training),
             ),
             False: use(
                 "batch_norm_inference",
-                inference_roles,
-                with_nothing_saved if saves else None,
+                _inference_roles,
+                _with_nothing_saved if saves else None,
                 batch_norm_arguments(training),
             ),
         },
@@ -129,7 +126,7 @@ def rows_of(data: Array, normalized_shape: Shape) -> Array:
     return data.reshape(-1, math.prod(normalized_shape))
 
 
-def layer_norm_roles(
+def _layer_norm_roles(
     input: Array,
     normalized_shape: Shape,
     weight: Any = None,
@@ -137,16 +134,14 @@ def layer_norm_roles(
     eps: float = EPSILON,
     **others: Any,
 ) -> dict[str, Any]:
-    """Rows of what is normalised together, with scale and shift."""
     assert others.keys() <= SWITCHES
     rows = rows_of(input, normalized_shape)
-    scale, shift = (None if one is None else one.reshape(-1) for one in (weight, bias))
+    scale, shift = (None if values is None else values.reshape(-1) for values in (weight, bias))
     parts = scale_and_shift(scale, shift, rows.shape[1])
     return {"data": rows, "axis": 1, "epsilon": eps, **parts}
 
 
-def layer_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments of layer normalisation, of the last axis alone."""
+def _layer_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     data = roles["data"]
     assert isinstance(data, TensorSpec)
     if roles["axis"] not in (-1, len(data.shape) - 1):
@@ -156,8 +151,7 @@ def layer_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument
     return {**made, "weight": roles["scale"], "bias": roles["shift"], **needed}
 
 
-def in_shape(made: Array, arguments: Values) -> Array:
-    """Rows in the shape of the data."""
+def _in_shape(made: Array, arguments: Values) -> Array:
     return made.reshape(arguments["input"].shape)
 
 
@@ -170,27 +164,25 @@ def with_row_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
     rows = rows_of(data, over)
     shape = (*data.shape[: data.ndim - len(over)], *[1] * len(over))
     deviation = np.sqrt(rows.var(1) + arguments["eps"])
-    return in_shape(made, arguments), rows.mean(1).reshape(shape), (1 / deviation).reshape(shape)
+    return _in_shape(made, arguments), rows.mean(1).reshape(shape), (1 / deviation).reshape(shape)
 
 
-def rms_norm_roles(
+def _rms_norm_roles(
     input: Array, normalized_shape: Shape, weight: Any = None, eps: float | None = None
 ) -> dict[str, Any]:
-    """Rows of what is normalised together, with a scale."""
     rows = rows_of(input, normalized_shape)
     scale = 1.0 if weight is None else weight.reshape(-1)
     return {"data": rows, "scale": scale, "epsilon": SINGLE_EPSILON if eps is None else eps}
 
 
-def rms_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The arguments of normalisation by the root of the mean square."""
+def _rms_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     data = roles["data"]
     assert isinstance(data, TensorSpec)
     over = {"normalized_shape": data.shape[-1:]}
     return {"input": data, **over, "weight": roles["scale"], "eps": roles["epsilon"]}
 
 
-def group_norm_roles(
+def _group_norm_roles(
     input: Array,
     num_groups: int = 0,
     group: int = 0,
@@ -199,14 +191,12 @@ def group_norm_roles(
     eps: float = EPSILON,
     **others: Any,
 ) -> dict[str, Any]:
-    """Data, scale and shift of channels, and the number of groups."""
     assert others.keys() <= SWITCHES | {"N", "C", "HxW"}
     parts = scale_and_shift(weight, bias, input.shape[1])
     return {"data": input, "groups": num_groups or group, "epsilon": eps, **parts}
 
 
-def group_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The arguments of group normalisation. The native operator takes the extents too."""
+def _group_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     data = roles["data"]
     assert isinstance(data, TensorSpec)
     samples, channels, *sides = data.shape
@@ -221,11 +211,10 @@ def group_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument
         "group": roles["groups"],
         **({"eps": EPSILON} if operator.name.startswith("native") else {}),
     }
-    return {one.name: offered[one.name] for one in operator.parameters if one.name in offered}
+    return taken(operator, offered)
 
 
-def with_group_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
-    """The output, and the mean and the reciprocal of the standard deviation of each group."""
+def _with_group_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
     import numpy as np
 
     data = arguments["input"]
@@ -233,8 +222,7 @@ def with_group_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
     return made, groups.mean(2), 1 / np.sqrt(groups.var(2) + arguments["eps"])
 
 
-def instance_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The arguments of instance normalisation, by the statistics of each sample."""
+def _instance_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return {
         "input": roles["data"],
         "weight": roles["scale"],
@@ -246,43 +234,41 @@ def instance_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argum
     }
 
 
-def moments_roles(input: Array, **others: Any) -> dict[str, Any]:
-    """Data, and the axes but for that of channels."""
+def _moments_roles(input: Array, **others: Any) -> dict[str, Any]:
     assert others.keys() <= {"running_mean", "running_var", "momentum"}
-    return {"x": input, "axis": tuple(one for one in range(input.ndim) if one != 1)}
+    return {"x": input, "axis": tuple(axis for axis in range(input.ndim) if axis != 1)}
 
 
 def norm_but_for(dim: int, pow: int, data: Array) -> dict[str, Any]:
     """A norm along all axes but one."""
-    others = tuple(one for one in range(data.ndim) if one != dim)
+    others = tuple(axis for axis in range(data.ndim) if axis != dim)
     return {"x": data, "order": pow, "axis": others}
 
 
-def along_kept_axis(made: Array, arguments: Values) -> Array:
-    """Norms with an extent of one along the axes that they are of."""
+def _along_kept_axis(made: Array, arguments: Values) -> Array:
     shape = [1] * arguments["v"].ndim
     shape[arguments.get("dim", 0)] = -1
     return made.reshape(shape)
 
 
 NORM_EXCEPT: Use = use(
-    "norm", lambda v, pow=2, dim=0: norm_but_for(dim, pow, v), to_output=along_kept_axis
+    "norm", lambda v, pow=2, dim=0: norm_but_for(dim, pow, v), to_output=_along_kept_axis
 )
 
-TABLE: Table = {
+OPERATIONS: Table = {
     "batch_norm": batch_norm("training", saves=False),
     "native_batch_norm": batch_norm("training", saves=True),
-    "batch_norm_update_stats": use("moments", moments_roles),
-    "layer_norm": use("layer_norm", layer_norm_roles, in_shape, layer_norm_arguments),
+    "batch_norm_update_stats": use("moments", _moments_roles),
+    "layer_norm": use("layer_norm", _layer_norm_roles, _in_shape, _layer_norm_arguments),
     "native_layer_norm": use(
-        "layer_norm", layer_norm_roles, with_row_statistics, layer_norm_arguments
+        "layer_norm", _layer_norm_roles, with_row_statistics, _layer_norm_arguments
     ),
-    "rms_norm": use("rms_norm", rms_norm_roles, in_shape, rms_norm_arguments),
-    "group_norm": use("group_norm", group_norm_roles, to_arguments=group_norm_arguments),
+    "rms_norm": use("rms_norm", _rms_norm_roles, _in_shape, _rms_norm_arguments),
+    "group_norm": use("group_norm", _group_norm_roles, to_arguments=_group_norm_arguments),
     "native_group_norm": use(
-        "group_norm", group_norm_roles, with_group_statistics, group_norm_arguments
+        "group_norm", _group_norm_roles, _with_group_statistics, _group_norm_arguments
     ),
-    "instance_norm": use("instance_norm", batch_norm_roles, to_arguments=instance_norm_arguments),
+    "instance_norm": use("instance_norm", _batch_norm_roles, to_arguments=_instance_norm_arguments),
     "cosine_similarity": use("cosine_similarity", "x=x1 y=x2 axis=dim epsilon=eps"),
     "norm_except_dim": NORM_EXCEPT,
     "native_norm": use("norm", lambda self, p=2, **others: {"x": self, "order": p}),

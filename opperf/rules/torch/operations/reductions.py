@@ -28,10 +28,9 @@ def axes_of(dim: Any) -> Any:
     return None if dim is None or np.shape(dim) == (0,) else dim
 
 
-def reduction_roles(
+def _reduction_roles(
     self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> dict[str, Any]:
-    """A tensor, the axes it is reduced along, and whether they are kept."""
     kept = {"keepdims": True} if keepdim else {}
     return {"x": self, "axis": axes_of(dim), **kept}
 
@@ -57,19 +56,17 @@ def with_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
 
 def reduce(operation: str, to_output: ToOutput | None = None) -> Use:
     """The use of a reduction."""
-    return use(operation, reduction_roles, to_output, with_axes)
+    return use(operation, _reduction_roles, to_output, with_axes)
 
 
-def with_places(values: Array, arguments: Values) -> tuple[Array, Array]:
-    """Elements that a reduction picks along an axis, and the index of each."""
+def _with_places(values: Array, arguments: Values) -> tuple[Array, Array]:
     x, axis = arguments["self"], arguments["dim"]
     kept = values if arguments.get("keepdim") else np.expand_dims(values, axis)
     places = (x == kept).argmax(axis)
     return values, np.expand_dims(places, axis) if arguments.get("keepdim") else places
 
 
-def with_running_places(values: Array, arguments: Values) -> tuple[Array, Array]:
-    """The greatest or least elements so far along an axis, and the index of each."""
+def _with_running_places(values: Array, arguments: Values) -> tuple[Array, Array]:
     x, axis = arguments["self"], arguments["dim"]
     along = np.moveaxis(np.indices(x.shape)[axis], axis, 0)
     found = np.moveaxis(x == values, axis, 0)
@@ -77,34 +74,30 @@ def with_running_places(values: Array, arguments: Values) -> tuple[Array, Array]
     return values, np.moveaxis(places, 0, axis)
 
 
-def deviation_roles(
+def _deviation_roles(
     self: Array,
     dim: Any = None,
     unbiased: bool = True,
     correction: float | None = None,
     keepdim: bool = False,
 ) -> dict[str, Any]:
-    """A tensor, the axes, and the number that is subtracted from the count of elements, 1 by
-    default."""
     taken = float(unbiased) if correction is None else correction
-    return {**reduction_roles(self, dim, keepdim), "correction": taken}
+    return {**_reduction_roles(self, dim, keepdim), "correction": taken}
 
 
 def deviation(operation: str, to_output: ToOutput | None = None) -> Use:
     """The use of a variance, or of a function of one."""
-    return use(operation, deviation_roles, to_output, with_axes)
+    return use(operation, _deviation_roles, to_output, with_axes)
 
 
-def quantile_roles(
+def _quantile_roles(
     self: Array, q: Any, dim: int | None = None, keepdim: bool = False
 ) -> dict[str, Any]:
-    """A tensor, the shares of its elements, and the axis."""
     assert not keepdim
     return {"x": self, "share": q, "axis": dim}
 
 
-def quantile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A tensor, its axis, and the shares as the overload takes them: a tensor or a number."""
+def _quantile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     parameter = operator.parameter("q")
     assert parameter is not None
     if isinstance(roles["share"], TensorSpec) is not (parameter.kind is Kind.TENSOR):
@@ -113,34 +106,22 @@ def quantile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] 
     return {"self": roles["x"], "q": roles["share"], **axis}
 
 
-def compared_roles(
-    self: Array,
-    other: Array,
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
-    equal_nan: bool = False,
+def _compared_roles(
+    self: Array, other: Array, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> dict[str, Any]:
-    """Two tensors and the tolerances."""
     assert not equal_nan
     return {"x": self, "y": other, "relative": rtol, "absolute": atol}
 
 
-def compared_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """Two tensors."""
-    return {"self": roles["x"], "other": roles["y"]}
-
-
-def sum_to_size_roles(self: Array, size: Any) -> dict[str, Any]:
-    """A tensor, and the axes that a shape has one element of."""
+def _sum_to_size_roles(self: Array, size: Any) -> dict[str, Any]:
     added = self.ndim - len(size)
     axes = [*range(added), *(added + i for i, one in enumerate(size) if one == 1)]
     return {"x": self, "axis": axes, "keepdims": True}
 
 
-def segment_roles(
+def _segment_roles(
     data: Array, reduce: str, lengths: Any = None, offsets: Any = None, axis: int = 0
 ) -> dict[str, Any]:
-    """Rows, the lengths of their runs, and the reduction."""
     assert axis == 0
     return {
         "data": data,
@@ -149,25 +130,9 @@ def segment_roles(
     }
 
 
-def segment_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """Rows, the lengths of their runs, and the reduction."""
-    return {"data": roles["data"], "reduce": roles["reduction"], "lengths": roles["lengths"]}
-
-
-def product_backward_roles(grad: Array, input: Array, dim: int, output: Array) -> dict[str, Any]:
-    """Gradients times running products, from the last to the first."""
-    return {"x": np.flip(grad * output, dim), "axis": dim}
-
-
-def divided_by_input(made: Array, arguments: Values) -> Array:
-    """Sums from the last to the first, each divided by its element of the input."""
-    return np.flip(made, arguments["dim"]) / arguments["input"]
-
-
-def gradient_roles(
+def _gradient_roles(
     self: Array, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> dict[str, Any]:
-    """A tensor, its axes, and the distances of neighbours along each of them."""
     assert edge_order == 1
     axes = range(self.ndim) if dim is None else np.atleast_1d(dim).tolist()
     if spacing is None or isinstance(spacing, (int, float)):
@@ -198,10 +163,10 @@ REDUCED: Table = merge(
         reduce,
     ),
     {
-        "max.dim": reduce("max", with_places),
-        "median.dim": reduce("lower_median", with_places),
-        "min.dim": reduce("min", with_places),
-        "nanmedian.dim": reduce("lower_nanmedian", with_places),
+        "max.dim": reduce("max", _with_places),
+        "median.dim": reduce("lower_median", _with_places),
+        "min.dim": reduce("min", _with_places),
+        "nanmedian.dim": reduce("lower_nanmedian", _with_places),
         "aminmax": reduce("min_and_max"),
         "max.other": use("maximum", "x=self y=other"),
         "min.other": use("minimum", "x=self y=other"),
@@ -209,39 +174,45 @@ REDUCED: Table = merge(
         "mode": reduce("mode", lambda values, arguments: (values, ANYTHING)),
         "std": deviation("std"),
         "std_mean": deviation("moments", lambda made, arguments: (made[1] ** 0.5, made[0])),
-        "sum_to_size": use("sum", sum_to_size_roles),
+        "sum_to_size": use("sum", _sum_to_size_roles),
         "var": deviation("var"),
         "var_mean": deviation("moments", lambda made, arguments: (made[1], made[0])),
         **dict.fromkeys(
             ("quantile", "quantile.scalar"),
-            use("quantile", quantile_roles, to_arguments=quantile_arguments),
+            use("quantile", _quantile_roles, to_arguments=_quantile_arguments),
         ),
         **dict.fromkeys(
             ("nanquantile", "nanquantile.scalar"),
-            use("nanquantile", quantile_roles, to_arguments=quantile_arguments),
+            use("nanquantile", _quantile_roles, to_arguments=_quantile_arguments),
         ),
     },
 )
 
 ACCUMULATED: Table = {
-    "cummax": reduce("cummax", with_running_places),
-    "cummin": reduce("cummin", with_running_places),
+    "cummax": reduce("cummax", _with_running_places),
+    "cummin": reduce("cummin", _with_running_places),
     "cumprod": reduce("cumprod"),
-    "cumprod_backward": use("cumsum", product_backward_roles, divided_by_input),
+    "cumprod_backward": use(
+        "cumsum",
+        lambda grad, input, dim, output: {"x": np.flip(grad * output, dim), "axis": dim},
+        lambda made, arguments: np.flip(made, arguments["dim"]) / arguments["input"],
+    ),
     "cumsum": reduce("cumsum"),
     "logcumsumexp": reduce("cumlogsumexp"),
     "cumulative_trapezoid.dx": use("cumulative_trapezoid", "y spacing=dx axis=dim"),
     "cumulative_trapezoid.x": use("cumulative_trapezoid", "y x axis=dim"),
     "diff": use("difference", "x=self order=n axis=dim"),
-    "gradient": use("gradient", gradient_roles),
-    "segment_reduce": use("segment_reduce", segment_roles, to_arguments=segment_arguments),
+    "gradient": use("gradient", _gradient_roles),
+    "segment_reduce": use(
+        "segment_reduce", _segment_roles, to_arguments="data reduction=reduce lengths"
+    ),
     **dict.fromkeys(("trapezoid.dx", "trapz.dx"), use("trapezoid", "y spacing=dx axis=dim")),
     **dict.fromkeys(("trapezoid.x", "trapz.x"), use("trapezoid", "y x axis=dim")),
 }
 
 COMPARED: Table = {
-    "allclose": use("allclose", compared_roles, to_arguments=compared_arguments),
+    "allclose": use("allclose", _compared_roles, to_arguments="x=self y=other"),
     "equal": use("same_elements", "x=self y=other"),
 }
 
-TABLE: Table = merge(REDUCED, ACCUMULATED, COMPARED)
+OPERATIONS: Table = merge(REDUCED, ACCUMULATED, COMPARED)

@@ -6,7 +6,6 @@ from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Array, Roles, Table, Use, as_list, merge, use, uses
-from opperf.rules.torch.operations.padding import TABLE as PADDING
 
 
 def rank(roles: Roles) -> int:
@@ -16,35 +15,26 @@ def rank(roles: Roles) -> int:
     return len(x.shape)
 
 
-def flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """A tensor and a list of axes, by default all."""
+def _flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     axes = as_list(roles["axis"]) if "axis" in roles else tuple(range(rank(roles)))
     return {"self": roles["x"], "dims": axes}
 
 
-def of_one_axis(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A tensor and the axes to move, where it is one."""
+def _of_one_axis(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     source, destination = as_list(roles["source"]), as_list(roles["destination"])
     if len(source) > 1:
         return None
     return {"self": roles["x"], "source": source[0], "destination": destination[0]}
 
 
-def flatten_roles(self: Array, start_dim: int = 0, end_dim: int = -1) -> dict[str, Any]:
-    """A tensor, and its shape with some axes joined."""
+def _flatten_roles(self: Array, start_dim: int = 0, end_dim: int = -1) -> dict[str, Any]:
     end = end_dim % self.ndim + 1
     return {"x": self, "shape": (*self.shape[:start_dim], -1, *self.shape[end:])}
 
 
-def unflatten_roles(self: Array, dim: int, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """A tensor, and its shape with an axis divided."""
+def _unflatten_roles(self: Array, dim: int, sizes: tuple[int, ...]) -> dict[str, Any]:
     at = dim % self.ndim
     return {"x": self, "shape": (*self.shape[:at], *sizes, *self.shape[at + 1 :])}
-
-
-def narrow_roles(self: Array, dim: int, start: Any, length: int) -> dict[str, Any]:
-    """A tensor, an axis, and where the part along it begins and ends."""
-    return {"data": self, "axis": dim, "begin": int(start), "end": int(start) + length}
 
 
 def along(ndim: int, dim: int, begin: Any, end: Any, step: int) -> dict[str, Any]:
@@ -57,17 +47,9 @@ def along(ndim: int, dim: int, begin: Any, end: Any, step: int) -> dict[str, Any
     return {"begin": at(begin), "end": at(end), "step": at(step)}
 
 
-def slice_roles(
-    self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> dict[str, Any]:
-    """A tensor, and a slice of each axis."""
-    return {"data": self, **along(self.ndim, dim % self.ndim, start, end, step)}
-
-
-def slice_backward_roles(
+def _slice_backward_roles(
     grad_output: Array, input_sizes: Any, dim: int, start: int, end: int, step: int
 ) -> dict[str, Any]:
-    """Zeros, into a slice of which the gradient is written."""
     import numpy as np
 
     zeros = np.zeros(input_sizes)
@@ -86,25 +68,14 @@ def select_backward_roles(
 
     at = index % input_sizes[dim]
     values = np.expand_dims(grad_output, dim)
-    return slice_backward_roles(values, input_sizes, dim, at, at + 1, 1)
+    return _slice_backward_roles(values, input_sizes, dim, at, at + 1, 1)
 
 
-def resize_roles(self: Array, **size: Any) -> dict[str, Any]:
-    """The first elements of a tensor, and the shape that they are given."""
+def _resize_roles(self: Array, **size: Any) -> dict[str, Any]:
     import numpy as np
 
     shape = tuple(size["size"]) if "size" in size else size["the_template"].shape
     return {"x": self.ravel()[: int(np.prod(shape))], "shape": shape}
-
-
-def repeated_index_roles(repeats: Array, output_size: Any = None) -> dict[str, Any]:
-    """The index of each number of repetitions, repeated as often."""
-    return {"x": repeats.cumsum() * 0 + range(len(repeats)), "times": repeats, "axis": 0}
-
-
-def bitcast_roles(self: Array, dtype: Any) -> dict[str, Any]:
-    """A tensor, and the name of another dtype for the same bits."""
-    return {"x": self, "dtype": str(dtype).removeprefix("torch.")}
 
 
 def one_of(operation: str) -> Use:
@@ -127,22 +98,36 @@ TRANSPOSED: dict[str, Any] = {"axis1": -2, "axis2": -1}
 """Both axes of matrices."""
 
 CONJUGATE = use("swapaxes", lambda self: {"x": self.conj(), **TRANSPOSED})
-MOVED = use("moveaxis", "x=self source destination", to_arguments=of_one_axis)
+MOVED = use("moveaxis", "x=self source destination", to_arguments=_of_one_axis)
 SEVERAL_MOVED = use("moveaxis", "x=self source destination")
 PERMUTED = use("transpose", "x=self axes=dims")
 SWAPPED = "x=self axis1=axis0|dim0 axis2=axis1|dim1"
 BROADCAST = use("broadcast", "x=self shape=size -implicit")
 SQUEEZED = use("squeeze", "x=self axis=dim")
-NARROWED = use("slice_axis", narrow_roles)
-PARTS = use("slice", slice_roles)
+NARROWED = use(
+    "slice_axis",
+    lambda self, dim, start, length: {
+        "data": self,
+        "axis": dim,
+        "begin": int(start),
+        "end": int(start) + length,
+    },
+)
+PARTS = use(
+    "slice",
+    lambda self, dim=0, start=None, end=None, step=1: {
+        "data": self,
+        **along(self.ndim, dim % self.ndim, start, end, step),
+    },
+)
 SELECTED = use("take", "data=self axis=dim indices=index")
 DIAGONAL = use("diagonal", "x=self offset axis1=dim1 axis2=dim2")
-RESIZED = use("reshape", resize_roles)
+RESIZED = use("reshape", _resize_roles)
 WINDOWS = use("sliding_windows", "x=self axis=dimension size step")
 STRIDED = use("as_strided", "x=self shape=size strides=stride offset=storage_offset")
 RESHAPED = use("reshape", "x=self shape=size|shape")
 TURNED_OVER = use("transpose", "x=self")
-BITS = use("bitcast", bitcast_roles)
+BITS = use("bitcast", lambda self, dtype: {"x": self, "dtype": str(dtype).removeprefix("torch.")})
 SAME = use("identity", "x=self")
 COMPLEX = use("complex", lambda self: {"x": self[..., 0], "y": self[..., 1]})
 REAL = use("stack", lambda self: {"tensors": [self.real, self.imag], "axis": -1})
@@ -156,7 +141,7 @@ VIEWS: Table = {
     "diagonal": DIAGONAL,
     "expand": BROADCAST,
     "expand_as": use("broadcast_like", "x=self like=other"),
-    "flatten.using_ints": use("reshape", flatten_roles),
+    "flatten.using_ints": use("reshape", _flatten_roles),
     "mH": CONJUGATE,
     "mT": use("swapaxes", "x=self", **TRANSPOSED),
     "moveaxis.int": MOVED,
@@ -176,7 +161,7 @@ VIEWS: Table = {
     "swapdims": use("swapaxes", SWAPPED),
     "t": TURNED_OVER,
     "transpose.int": use("swapaxes", SWAPPED),
-    "unflatten.int": use("reshape", unflatten_roles),
+    "unflatten.int": use("reshape", _unflatten_roles),
     "unfold": WINDOWS,
     "unsqueeze": use("expand_dims", "x=self axis=dim"),
     "view": RESHAPED,
@@ -212,11 +197,18 @@ REARRANGED: Table = merge(
             "diagonal_embedding", "x=grad_output offset axis1=dim1 axis2=dim2 -input_sizes"
         ),
         "diagflat": use("diagflat", "x=self"),
-        "flip": use("flip", "x=self axis=dims", to_arguments=flip_arguments),
+        "flip": use("flip", "x=self axis=dims", to_arguments=_flip_arguments),
         "fliplr": use("flip", "x=self", axis=1),
         "flipud": use("flip", "x=self", axis=0),
         "repeat": use("tile", "x=self times=repeats"),
-        "repeat_interleave.Tensor": use("repeat", repeated_index_roles),
+        "repeat_interleave.Tensor": use(
+            "repeat",
+            lambda repeats, output_size=None: {
+                "x": repeats.cumsum() * 0 + range(len(repeats)),
+                "times": repeats,
+                "axis": 0,
+            },
+        ),
         "repeat_interleave": use("repeat", "x=self times=repeats axis=dim -output_size"),
         "resize": RESIZED,
         "resize_as": RESIZED,
@@ -224,11 +216,11 @@ REARRANGED: Table = merge(
         "rot90": use("rot90", "x=self times=k axes=dims"),
         "select_backward": use("slice_assign", select_backward_roles),
         "set.source_Tensor": use("identity", "x=source -self"),
-        "slice_backward": use("slice_assign", slice_backward_roles),
+        "slice_backward": use("slice_assign", _slice_backward_roles),
         "tile": use("tile", "x=self times=dims"),
         "tril": use("tril", "x=self offset=diagonal"),
         "triu": use("triu", "x=self offset=diagonal"),
     },
 )
 
-TABLE: Table = merge(VIEWS, {copy_of(name): VIEWS[name] for name in COPIED}, REARRANGED, PADDING)
+OPERATIONS: Table = merge(VIEWS, {copy_of(name): VIEWS[name] for name in COPIED}, REARRANGED)

@@ -49,11 +49,7 @@ def _comparison(*rows, **changed):
     base = changed.pop("base", Side("base.jsonl", "2025-01-02T03:04:05+00:00", 4))
     new = changed.pop("new", Side("new.jsonl", "2025-01-03T03:04:05+00:00", 4))
     found = Comparison(
-        "compare",
-        (base, new),
-        threshold=0.02,
-        rows=rows,
-        groups=geometric_means(rows),
+        "compare", (base, new), threshold=0.02, rows=rows, groups=geometric_means(rows)
     )
     return msgspec.structs.replace(found, **changed)
 

@@ -105,10 +105,7 @@ def test_junit_says_what_was_found_of_a_row(comparison, row):
         row("c", Verdict.AMBIGUOUS, None, low=None, high=None, note="few", caveat="odd"),
     ]
     assert told(comparison(*rows, fail_on=("suspect",))) == [
-        (
-            "failure",
-            "suspect: 1.000 to 1.500 ms, ratio 1.500, interval 1.485 to 1.515",
-        ),
+        ("failure", "suspect: 1.000 to 1.500 ms, ratio 1.500, interval 1.485 to 1.515"),
         ("system-out", "same: 1.000 to 1.000 kB, ratio 1.000"),
         ("skipped", "ambiguous: 1.000 to 1.000 ms, few; odd"),
     ]

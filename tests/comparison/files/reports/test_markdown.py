@@ -113,8 +113,7 @@ def test_changes_without_reasons_are_on_one_line(comparison, row):
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
-    [("relu", "`relu`"), ("a  b\nc", "`a b c`"), ("a`b", "``a`b``")],
+    ("text", "shown"), [("relu", "`relu`"), ("a  b\nc", "`a b c`"), ("a`b", "``a`b``")]
 )
 def test_code_shows_what_is_in_it(text, shown):
     assert code(text) == shown

@@ -67,11 +67,9 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
         "No difference between the environments in the files.",
         "",
     ]
-    assert told[-3:] == [
-        "all  1.500 (1)",
-        "",
-        "Changes up to these count as none: forward 2%.",
-    ], "no command, no changes and no other sentences"
+    assert told[-3:] == ["all  1.500 (1)", "", "Changes up to these count as none: forward 2%."], (
+        "no command, no changes and no other sentences"
+    )
     nothing = compared(comparison(row(ratio=None)), "text")
     assert "mean" not in nothing and "more" not in nothing and "To confirm" not in nothing
 

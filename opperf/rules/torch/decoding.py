@@ -1,0 +1,312 @@
+"""Further inputs of PyTorch's operators as today's language models generate with them: attention to
+long caches of keys, vocabularies of 128 thousand words, caches that each step writes to, routers of
+experts, and layers of thousands of tokens in half precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Fill, TensorSpec
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.bert import layer_width
+from opperf.rules.configurations import DTYPE, OUTSIDE, TAGS, WHY
+from opperf.rules.dependencies import balanced
+from opperf.rules.llama import FEED_FORWARD, HALF, HEADS, KEYS, UNITS, WIDTH, prompt
+from opperf.rules.registering import Families
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.layers import OPERATIONS
+from opperf.rules.torch.roles import by_role
+from opperf.rules.values import POSITIVE, SIMPLEX, Arguments, below, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
+
+FAMILIES = Families()
+
+DECODE = "decode"
+ONE_TOKEN: Arguments = {TAGS: (DECODE,)}
+IN_HALF: Arguments = {DTYPE: HALF}
+VOCABULARY = 128_256
+"""Words of Llama 3."""
+GEMMA = 256_000
+"""Words of Gemma 2, which caps logits at 30 times a hyperbolic tangent."""
+EXPERTS, CHOSEN = 256, 8
+"""Experts of DeepSeek-V3, and how many each token is sent to."""
+LATENT, ROPE, HEAD = 512, 64, 128
+"""Of DeepSeek-V2-Lite's attention: numbers of a token's compressed keys and values, those of its
+position, and those of a head without them; 16 heads.
+
+DeepSeek-AI, "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model",
+2024."""
+LATENT_HEADS = 16
+WIDE_HEAD = 256
+"""Numbers of a head of Gemma 3."""
+
+
+ABSORBED = "DeepSeek-V2-Lite generating: each head's query by its matrix, to the latent space"
+QUERIES = tensor(LATENT_HEADS, 1, HEAD)
+"""A new token's query of each head."""
+TO_LATENT = tensor(LATENT_HEADS, HEAD, LATENT)
+"""Each head's matrix, by which queries are multiplied in place of all keys."""
+
+
+def words(size: Preset, most: int = VOCABULARY) -> int:
+    """The words of a vocabulary, which is smaller at size small alone."""
+    return min(most, size.extent(most))
+
+
+def attention(
+    size: Preset, batch: int, keys: int, why: str, heads: int = HEADS, shared: int = KEYS
+) -> Roles:
+    """One new token of each text, against those before it."""
+    cached = fixed(batch, shared, keys, WIDTH)
+    query = fixed(batch, heads, 1, WIDTH)
+    notes: Roles = {DTYPE: HALF, TAGS: (DECODE,), WHY: why}
+    return {"query": query, "key": cached, "value": cached, **notes}
+
+
+@FAMILIES.also("scaled_dot_product_attention")
+@by_role(OPERATIONS)
+def attending(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """New tokens against texts of thousands, and attention that is not square or not full."""
+    for batch, keys, why in (
+        (1, 8192, "Llama 3 8B generating: one query against 8192 tokens"),
+        (max(1, size.batch // 4), 8192, "Llama 3 8B generating for a batch, 8192 tokens in each"),
+        (1, 131_072, "Llama 3.1 8B generating: one query against 131072 tokens"),
+    ):
+        yield attention(size, batch, size.extent(keys), why)
+    # Attention of two widths is computed by products: of its scores there are few.
+    text, cached = size.extent(512, least=32), size.extent(2048, least=64)
+    for why, queries, heads, keys, width, narrow, extra in (
+        (
+            "DeepSeek-V2-Lite reading 512 tokens, causal: heads of 192, values of 128",
+            *(text, LATENT_HEADS, text, HEAD + ROPE, HEAD),
+            {"causal": True},
+        ),
+        (
+            "DeepSeek-V2-Lite generating: 16 queries of 576 to one latent key of 2048 tokens",
+            *(1, 1, cached, LATENT + ROPE, LATENT),
+            {TAGS: (DECODE,)},
+        ),
+    ):
+        yield {
+            "query": tensor(1, LATENT_HEADS, queries, width),
+            "key": tensor(1, heads, keys, width),
+            "value": tensor(1, heads, keys, narrow),
+            **extra,
+            DTYPE: HALF,
+            WHY: why,
+        }
+
+    text = size.extent(4096, least=64)
+    shared = fixed(1, 1, text, WIDE_HEAD)
+    yield {
+        "query": fixed(1, 4, text, WIDE_HEAD),
+        "key": shared,
+        "value": shared,
+        "mask": fixed(text, text, fill=Fill("band", 0.0, float(size.extent(512))), dtype="bool"),
+        DTYPE: HALF,
+        WHY: "Gemma 3 1B reading 4096 tokens: each sees a window of 512, four queries to one key",
+    }
+
+
+def scores(size: Preset) -> TensorSpec:
+    """The logits of a batch's next words."""
+    return fixed(size.batch, words(size))
+
+
+def likelihoods(size: Preset) -> TensorSpec:
+    """The probabilities of a batch's next words."""
+    return fixed(size.batch, words(size), fill=SIMPLEX)
+
+
+def routed(size: Preset) -> TensorSpec:
+    """The number of an expert for each copy of a token."""
+    return fixed(CHOSEN * prompt(size), fill=below(EXPERTS), dtype="int64")
+
+
+def hidden(size: Preset) -> TensorSpec:
+    """Tokens of a text inside a feed-forward block."""
+    return tensor(1, prompt(size), layer_width(size, FEED_FORWARD))
+
+
+def tokens(size: Preset) -> TensorSpec:
+    """The vectors of a text's tokens."""
+    return tensor(1, prompt(size), layer_width(size, UNITS))
+
+
+def copies(size: Preset) -> TensorSpec:
+    """Of each row of what experts are sent, the token: each as often, as it is sent to so many."""
+    return fixed(CHOSEN * prompt(size), fill=balanced(prompt(size)), dtype="int64")
+
+
+def experts_width(size: Preset) -> int:
+    """The width of a token's vector in the largest of the models whose experts fit a machine."""
+    return layer_width(size, 2048)
+
+
+def cache(size: Preset) -> TensorSpec:
+    """The keys of a batch, with room for 2048 tokens each."""
+    return fixed(size.batch, KEYS, prompt(size), WIDTH)
+
+
+def new(size: Preset) -> TensorSpec:
+    """The keys of a new token of each text of a batch."""
+    return fixed(size.batch, KEYS, 1, WIDTH)
+
+
+def end(size: Preset) -> TensorSpec:
+    """Where a cache is written to: one of its tokens."""
+    return fixed(1, fill=below(prompt(size)), dtype="int64")
+
+
+def ordered(*shape: int) -> TensorSpec:
+    """Scores of which no two are equal: the places of equal ones are in no order."""
+    return fixed(*shape, fill=Fill("balanced", 0.0, float(math.prod(shape))))
+
+
+SAMPLING = "Llama 3, next words of a batch"
+GATED = "Llama 3 8B, feed-forward block, 2048 tokens"
+WRITTEN = "Llama 3 8B, a batch's new keys to a cache of 2048 tokens each"
+ROUTER = "DeepSeek-V3, eight of 256 experts for each of 2048 tokens"
+SENT = "Qwen3 30B A3B, eight copies of each of 2048 tokens"
+
+ROWS: Mapping[str, Variants] = {
+    "topk": lambda size: {
+        f"{SAMPLING}: the best 50 of 128256": call(self=scores(size), k=50, **ONE_TOKEN)
+    },
+    "sort.default": lambda size: {
+        f"{SAMPLING}: 128256 in falling order, for top-p": call(
+            self=ordered(max(1, size.batch // 4), words(size)), dim=-1, descending=True, **ONE_TOKEN
+        )
+    },
+    "cumsum.default": lambda size: {
+        f"{SAMPLING}: sums of 128256 probabilities, for top-p": call(
+            self=likelihoods(size), dim=-1, **ONE_TOKEN
+        )
+    },
+    "softmax.int": lambda size: {
+        f"{SAMPLING}: probabilities of 128256": call(self=scores(size), dim=-1, **ONE_TOKEN)
+    },
+    "log_softmax.int": lambda size: {
+        f"{SAMPLING}: log-probabilities of 128256": call(self=scores(size), dim=-1, **ONE_TOKEN)
+    },
+    "tanh.default": lambda size: {
+        "Gemma 2, next words of a batch: logits of 256000, softly capped": call(
+            self=fixed(max(1, size.batch // 4), words(size, GEMMA)), **IN_HALF, **ONE_TOKEN
+        )
+    },
+    "gather.default": lambda size: {
+        "Llama 3, 512 tokens: the log-probability of each among those of 128256": call(
+            self=tensor(size.extent(512, least=16), words(size)),
+            dim=-1,
+            index=fixed(size.extent(512, least=16), 1, fill=below(words(size)), dtype="int64"),
+            **{TAGS: ("train", OUTSIDE)},
+        )
+    },
+    "argmax.default": lambda size: {
+        f"{SAMPLING}: the best of 128256": call(self=scores(size), dim=-1, **ONE_TOKEN)
+    },
+    "multinomial": lambda size: {
+        f"{SAMPLING}: one of 128256 drawn": call(self=likelihoods(size), num_samples=1, **ONE_TOKEN)
+    },
+    "cross_entropy_loss": lambda size: {
+        "Llama 3, 512 tokens, each among 128256": call(
+            self=tensor(size.extent(512, least=16), words(size)),
+            target=fixed(size.extent(512, least=16), fill=below(words(size)), dtype="int64"),
+            **IN_HALF,
+            **{TAGS: ("train", OUTSIDE)},
+        )
+    },
+    "rms_norm.default": lambda size: {
+        "Llama 3 8B, 2048 tokens, each by the root of its mean square": call(
+            input=tokens(size),
+            normalized_shape=(layer_width(size, UNITS),),
+            weight=tensor(layer_width(size, UNITS), fill=POSITIVE),
+            eps=1e-5,
+            **IN_HALF,
+            **{TAGS: (OUTSIDE,)},
+        )
+    },
+    "silu.default": lambda size: {f"{GATED}: gates": call(self=hidden(size), **IN_HALF)},
+    "mul.Tensor": lambda size: {
+        f"{GATED}: by their gates (SwiGLU)": call(self=hidden(size), other=hidden(size), **IN_HALF)
+    },
+    "gelu.default": lambda size: {
+        "Gemma 2 9B, feed-forward block, 2048 tokens: gates (GeGLU)": call(
+            self=hidden(size), approximate="tanh", **IN_HALF
+        )
+    },
+    "index_copy.default": lambda size: {
+        WRITTEN: call(
+            self=cache(size), dim=2, index=end(size), source=new(size), **IN_HALF, **ONE_TOKEN
+        )
+    },
+    "index_put.default": lambda size: {
+        "Llama 3 8B, a batch's new keys to slots of a paged cache": call(
+            self=fixed(size.batch * prompt(size), KEYS, WIDTH),
+            indices=(fixed(size.batch, fill=below(size.batch * prompt(size)), dtype="int64"),),
+            values=fixed(size.batch, KEYS, WIDTH),
+            **IN_HALF,
+            **ONE_TOKEN,
+        )
+    },
+    "cat.default": lambda size: {
+        "Llama 3 8B, a batch's new keys behind those of 2048 tokens": call(
+            tensors=(cache(size), new(size)), dim=2, **IN_HALF, **ONE_TOKEN
+        )
+    },
+    "copy_": lambda size: {
+        f"{WRITTEN}: a slice of it": call(
+            self=TensorSpec(
+                (size.batch, KEYS, 1, WIDTH),
+                "",
+                strides=(KEYS * prompt(size) * WIDTH, prompt(size) * WIDTH, WIDTH, 1),
+            ),
+            src=new(size),
+            **IN_HALF,
+            **ONE_TOKEN,
+        )
+    },
+    "index_select": lambda size: {
+        f"{SENT}, to its experts": call(
+            self=tensor(prompt(size), experts_width(size)), dim=0, index=copies(size), **IN_HALF
+        )
+    },
+    "index_add": lambda size: {
+        f"{SENT}, summed behind its experts": call(
+            self=tensor(prompt(size), experts_width(size)),
+            dim=0,
+            index=copies(size),
+            source=tensor(CHOSEN * prompt(size), experts_width(size)),
+            **IN_HALF,
+        )
+    },
+    "argsort.stable": lambda size: {
+        f"{ROUTER}: the order of experts": call(self=routed(size), stable=True)
+    },
+    "bincount": lambda size: {
+        f"{ROUTER}: how many each has": call(self=routed(size), minlength=EXPERTS)
+    },
+    "bmm.default": lambda size: {
+        ABSORBED: call(self=QUERIES, mat2=TO_LATENT, **IN_HALF, **ONE_TOKEN)
+    },
+    "baddbmm.default": lambda size: {
+        f"{ABSORBED}, with a bias": call(
+            self=tensor(LATENT_HEADS, 1, LATENT),
+            batch1=QUERIES,
+            batch2=TO_LATENT,
+            **IN_HALF,
+            **ONE_TOKEN,
+        )
+    },
+    "sigmoid.default": lambda size: {f"{ROUTER}: scores": call(self=tensor(prompt(size), EXPERTS))},
+}
+
+add_rows(FAMILIES.also, ROWS)
+
+
+FURTHER: dict[str, Variants] = {
+    "topk": lambda size: {ROUTER: call(self=tensor(prompt(size), EXPERTS), k=CHOSEN)}
+}
+add_rows(FAMILIES.also, FURTHER)
