@@ -210,16 +210,54 @@ BOUNDED = ("sym_constrain_range", "sym_constrain_range_for_size")
 ONE_ELEMENT = ("is_nonzero", "item")
 """Queries that read the value of a tensor of one element."""
 
+ASKED = {
+    name: why
+    for names, why in (
+        ("can_cast", "whether numbers of one type may be written to an output of another"),
+        ("promote_types result_type", "the type of a result, which arithmetic finds first"),
+        ("dim numel size stride storage_offset", "a shape or strides, as kernels read them"),
+        (
+            "sym_numel sym_size sym_storage_offset sym_stride",
+            "a shape or strides, as a graph of dynamic shapes reads them",
+        ),
+        ("is_contiguous sym_is_contiguous", "whether elements are side by side, before a view"),
+        ("is_complex is_floating_point is_signed", "the kind of numbers, to choose a kernel by"),
+        ("is_conj is_neg", "whether a conjugate or a negative has yet to be computed"),
+        ("is_inference is_leaf output_nr retains_grad", "what autograd knows of a tensor"),
+        ("data", "a tensor outside of the graph, as old optimizers wrote to parameters"),
+        ("get_device is_distributed", "where a tensor is"),
+        ("cudnn_is_acceptable", "whether cuDNN has a kernel for a tensor"),
+        ("is_vulkan_available", "whether the build has kernels of Vulkan"),
+        ("is_set_to", "whether two tensors are one view of one storage"),
+        ("is_nonzero", "the truth of one number, as a branch of a program waits for it"),
+        ("item", "a loss as a number of Python, as training logs it"),
+        ("sym_constrain_range", "the bounds of a dynamic number, in an exported graph"),
+        ("sym_constrain_range_for_size", "the bounds of a dynamic extent, in an exported graph"),
+    )
+    for name in names.split()
+}
+"""What each query is asked for."""
+
 
 @FAMILIES.category("query")
 def query(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One call, of a small tensor if it takes any: mostly dispatch."""
+    """One call, of a small tensor if it takes any."""
     shape = (1,) if operator.name in ONE_ELEMENT else column(size)
     yield {
-        parameter.name: fixed(*shape) if parameter.kind is Kind.TENSOR else PLAIN[parameter.name]
-        for parameter in operator.parameters
-        if parameter.required or (operator.name in BOUNDED and parameter.name == "min")
+        WHY: f"{ASKED[operator.name]}: {MOSTLY_DISPATCH}",
+        **{
+            parameter.name: fixed(*shape)
+            if parameter.kind is Kind.TENSOR
+            else PLAIN[parameter.name]
+            for parameter in operator.parameters
+            if parameter.required or (operator.name in BOUNDED and parameter.name == "min")
+        },
     }
+
+
+def on_host(size: Preset) -> TensorSpec:
+    """A batch of images on the CPU, whatever the case's device."""
+    return msgspec.structs.replace(fixed(*photographs(size)), device="cpu")
 
 
 ROWS: dict[str, Variants] = {
@@ -229,8 +267,11 @@ ROWS: dict[str, Variants] = {
         )
     },
     "pin_memory": lambda size: {
-        "A batch of images to memory that a GPU can copy from by itself": call(
-            self=msgspec.structs.replace(fixed(*photographs(size)), device="cpu")
+        "A batch of images to memory that a GPU can copy from by itself": call(self=on_host(size))
+    },
+    "is_pinned": lambda size: {
+        f"Whether a batch's copy to a GPU may go on beside the program: {MOSTLY_DISPATCH}": call(
+            self=on_host(size)
         )
     },
     "to_dense_backward": lambda size: {

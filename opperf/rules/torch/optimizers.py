@@ -247,12 +247,19 @@ def of_elements(call: Sizes) -> float:
     return float(sum(array.size for array in arrays))
 
 
-WORK = {
-    f"_foreach_{word}{end}": Formula(per_result(0) if word in COPIED else of_elements, nothing)
+NEW = ("clone", "max", "mm", "norm", "powsum")
+"""Those that have no form that writes to its inputs."""
+
+NAMES = {
+    f"_foreach_{word}{end}": word
     for word in LISTS.split()
-    if word != "mm"
     for end in ("", "_")
-    if f"{word}{end}" not in ("clone_", "max_", "norm_", "powsum_")
+    if not (end and word in NEW)
+}
+WORK = {
+    name: Formula(per_result(0) if word in COPIED else of_elements, nothing)
+    for name, word in NAMES.items()
+    if word != "mm"
 }
 
-FAMILIES.add(*and_in_place(*(f"_foreach_{word}" for word in LISTS.split())))(of_lists)
+FAMILIES.add(*NAMES)(of_lists)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import Fill
+from opperf.model import Fill, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, WIDTH
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import FEATURES, INDEX, indices, mask, nodes
@@ -88,13 +88,18 @@ def reduced_slices(size: Preset) -> Iterable[Arguments]:
         yield {**messages(size), "source": source, "reduce": reduce, WHY: why}
 
 
+def chosen(count: int, limit: int) -> TensorSpec:
+    """Different indices below a limit."""
+    return fixed(count, fill=Fill("permutation", 0.0, float(limit)), dtype=INDEX)
+
+
 def write(size: Preset) -> Iterable[Arguments]:
     """Rows that are replaced, by one index, and an element of each of many vectors."""
     rows, columns = square(size)
     half = max(1, rows // 2)
     yield {
         "self": tensor(rows, columns),
-        "indices": tensors([fixed(half, fill=Fill("permutation", 0.0, float(rows)), dtype=INDEX)]),
+        "indices": tensors([chosen(half, rows)]),
         "values": tensor(half, columns),
         WHY: "x[chosen] = rows, as results put back at the places of their samples",
     }
@@ -123,12 +128,12 @@ VARIANTS: Mapping[str, Variants] = {
     "index_put": write,
     "index_reduce": reduced_slices,
     "put": lambda size: {
-        "a few elements at positions in memory, as a sparse update of parameters": call(
+        "few elements at positions in memory, as a sparse update: a copy of all": call(
             self=tensor(*square(size)),
-            index=shuffled(line(size)[0] // 4),
+            index=chosen(line(size)[0] // 4, vector(size)[0]),
             source=tensor(line(size)[0] // 4),
         ),
-        "a few elements added at positions in memory, as the gradient of `take`": call(
+        "few elements added at positions in memory, as the gradient of `take`: a copy of all": call(
             self=tensor(*square(size)),
             index=indices(line(size), vector(size)[0]),
             source=tensor(*line(size)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps, photographs
@@ -295,11 +295,32 @@ def view(operator: Operator, size: Preset) -> Rows:
     return [{**row, WHY: f"{row[WHY]}: a view"} for row in own(VIEWS, operator, size)]
 
 
+def without_axes(**axes: Argument) -> Variants:
+    """Maps of one channel, whose axis is removed."""
+    return lambda size: {
+        "depth maps without their one channel, before a loss": call(
+            self=tensor(*network_maps(size, 1, 480, 640)), **axes
+        )
+    }
+
+
 COPIES: dict[str, Variants] = {
-    copy_of(name): variants
-    for name, variants in VIEWS.items()
-    if name in COPIED or name.partition(".")[0] in COPIED
+    **{
+        copy_of(name): variants
+        for name, variants in VIEWS.items()
+        if name in COPIED or name.partition(".")[0] in COPIED
+    },
+    # Models view few elements so, and a copy of few is a call's overhead.
+    "squeeze_copy": without_axes(),
+    "squeeze_copy.dim": without_axes(dim=1),
+    "squeeze_copy.dims": without_axes(dim=(1,)),
+    "unsqueeze_copy": lambda size: {
+        "Llama 3's keys, before each head of them serves a group of queries": call(
+            self=tensor(1, 8, size.extent(1024, least=32), 128), dim=2
+        )
+    },
 }
+del COPIES["narrow_copy.Tensor"]
 
 
 @FAMILIES.add(*COPIES, replaces="the tensors of the view that it copies")
