@@ -236,7 +236,7 @@ ASKED = {
     )
     for name in names.split()
 }
-"""What each query is asked for."""
+"""The questions that queries answer."""
 
 
 @FAMILIES.category("query")
