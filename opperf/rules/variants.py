@@ -9,7 +9,7 @@ from typing import Any
 from opperf.model import Operator
 from opperf.rules.registering import Rows, entry_of, listed
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, taken
 
 Row = Callable[[Preset], Arguments]
 """The one configuration of an operator at a size."""
@@ -33,10 +33,23 @@ def add_rows(
         register(*names.split(), **options)(_family(names, rows))
 
 
-def _family(names: str, rows: Row | Variants) -> Callable[[object, Preset], Iterable[Arguments]]:
+def add_offered(
+    register: Callable[..., Callable[[Any], object]], table: Mapping[str, Row | Variants]
+) -> None:
+    """As `add_rows`, of rows that have the arguments of all operators of a kind: each takes those
+    that it has."""
+    for names, rows in table.items():
+        register(*names.split())(_family(names, rows, taken))
+
+
+def _family(
+    names: str,
+    rows: Row | Variants,
+    arguments: Callable[[Any, Arguments], Arguments] = lambda _, row: row,
+) -> Callable[[object, Preset], Iterable[Arguments]]:
     @functools.wraps(rows)
-    def family(_: object, size: Preset) -> Iterable[Arguments]:
-        return listed(rows(size))
+    def family(operator: object, size: Preset) -> Iterable[Arguments]:
+        return [arguments(operator, row) for row in listed(rows(size))]
 
     family.__name__ = names.partition(" ")[0]
     return family

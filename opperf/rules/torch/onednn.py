@@ -6,25 +6,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Fill, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.quantization import EIGHT, layers
 from opperf.rules.torch.quantized_layers import LAST, MIDDLE, ONCE, maps, parameters, real
-from opperf.rules.values import (
-    OPEN_UNIT,
-    ZEROS,
-    Arguments,
-    below,
-    between,
-    call,
-    fixed,
-    literal,
-    taken,
-)
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import OPEN_UNIT, ZEROS, Arguments, below, between, call, fixed, literal
+from opperf.rules.variants import Variants, add_offered
 
 FAMILIES = Families()
 
@@ -181,10 +171,4 @@ BY_NAME: dict[str, Variants] = {
 }
 """Configurations by the operator's name in its namespace."""
 
-VARIANTS = {f"onednn::{name}": made for name, made in BY_NAME.items()}
-
-
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return [taken(operator, offered) for offered in own(VARIANTS, operator, size)]
+add_offered(FAMILIES.add, {f"onednn::{name}": made for name, made in BY_NAME.items()})

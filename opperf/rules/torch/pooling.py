@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
@@ -19,6 +19,7 @@ from opperf.rules.torch.maxima import with_indices
 from opperf.rules.torch.operations.convolutions import OPERATIONS, channels_last
 from opperf.rules.torch.roles import by_role
 from opperf.rules.values import Arguments, between, call, fixed, taken, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -30,63 +31,70 @@ NOT_BENCHMARKED = dict.fromkeys(
 
 
 class Pool(NamedTuple):
-    """A layer of pooling."""
+    """A layer of pooling: maps of a sample at the default size, and a window."""
 
     why: str
-    window: Window
+    maps: Shape
+    kernel: int
+    stride: int = 1
+    pad: int = 0
+    samples: int = 8
 
-    def why_of(self, averages: bool) -> str:
-        """The layer that it stands for: these have maxima."""
-        return f"{self.why}, means in place of maxima" if averages else self.why
-
-    @property
-    def output(self) -> Shape:
-        """Shape of the pooled maps."""
-        return (*self.window.shape[:2], *self.window.positions)
-
-    @property
-    def sizes(self) -> Arguments:
-        """The window's extents, and how it moves."""
-        window = self.window
-        return {
-            "kernel_size": window.along(window.kernel),
-            "stride": window.along(window.stride),
-            "padding": window.along(window.pad),
-        }
+    def window(self, size: Preset) -> Window:
+        """The window and its data at a size, whose sides windows side by side divide."""
+        multiple = self.stride if self.stride == self.kernel else 1
+        shape = network_maps(size, *self.maps, samples=self.samples, multiple=multiple)
+        return Window(shape, kernel=self.kernel, stride=self.stride, pad=self.pad)
 
 
-def pools(size: Preset) -> dict[int, list[Pool]]:
-    """Layers by their number of spatial axes."""
+MAXIMA = {
+    1: (Pool("M5, on sound", (128, 2000), 4, 4), Pool("a TCN, between blocks", (64, 400), 2, 2)),
+    2: (
+        Pool("ResNet, after the first layer", (64, 112, 112), 3, 2, pad=1),
+        Pool("VGG-16, after the second block", (128, 112, 112), 2, 2),
+    ),
+    3: (
+        Pool("C3D, after the second layer", (128, 16, 56, 56), 2, 2, samples=1),
+        Pool(
+            "I3D's inception blocks, in fewer channels: windows that overlap",
+            (64, 16, 28, 28),
+            3,
+            pad=1,
+            samples=1,
+        ),
+    ),
+}
+"""Layers of maxima by their number of spatial axes."""
+
+MEANS = {
+    1: (
+        Pool("Autoformer's moving average of 25 steps", (512, 120), 25, samples=32),
+        Pool("an xResNet for heart beats, a shortcut to half the steps", (256, 256), 2, 2),
+    ),
+    2: (
+        Pool("DenseNet-121, the first transition", (128, 56, 56), 2, 2),
+        Pool("Inception v3, in the blocks of 35 x 35 pixels", (192, 35, 35), 3, pad=1),
+    ),
+    3: (
+        Pool("a DenseNet for videos, the first transition", (128, 8, 28, 28), 2, 2),
+        Pool(
+            "a video network's branch of means, the border counted with",
+            (64, 16, 28, 28),
+            3,
+            pad=1,
+            samples=1,
+        ),
+    ),
+}
+"""Layers of means by their number of spatial axes."""
+
+
+def sizes(window: Window) -> Arguments:
+    """A window's extents, and how it moves."""
     return {
-        1: [
-            Pool(
-                "M5, on sound",
-                Window(network_maps(size, 128, 2000, multiple=4), kernel=4, stride=4),
-            ),
-            Pool("a TCN, between blocks", Window(network_maps(size, 64, 400), kernel=2, stride=2)),
-        ],
-        2: [
-            Pool(
-                "ResNet, after the first layer",
-                Window(network_maps(size, 64, 112, 112), kernel=3, stride=2, pad=1),
-            ),
-            Pool(
-                "VGG-16, after the second block",
-                Window(network_maps(size, 128, 112, 112, multiple=2), kernel=2, stride=2),
-            ),
-        ],
-        3: [
-            Pool(
-                "C3D, after the second layer",
-                Window(
-                    network_maps(size, 128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2
-                ),
-            ),
-            Pool(
-                "I3D's inception blocks, in fewer channels: windows that overlap",
-                Window(network_maps(size, 64, 16, 28, 28, samples=1), kernel=3, pad=1),
-            ),
-        ],
+        "kernel_size": window.along(window.kernel),
+        "stride": window.along(window.stride),
+        "padding": window.along(window.pad),
     }
 
 
@@ -95,22 +103,16 @@ def axes_of(operator: Operator) -> int:
     return next(axes for axes in (1, 2, 3) if f"{axes}d" in operator.name)
 
 
-def pools_of(operator: Operator, size: Preset) -> list[Pool]:
-    """Layers of the operator's number of spatial axes."""
-    return pools(size)[axes_of(operator)]
-
-
 @FAMILIES.also("avg_pool1d", "avg_pool3d", "max_pool1d", "max_pool3d", "max_pool1d_with_indices")
 @FAMILIES.also("max_pool3d_with_indices")
 @by_role(OPERATIONS)
 def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for sound and for volumes, beside those of networks for images."""
-    by_axes = pools(size)
     averages = operation.name == "pooling"
-    for pool in [*(by_axes[1] if averages else by_axes[1][1:]), *by_axes[3][1 - averages :]]:
-        window = pool.window
+    for pool in (*MEANS[1], *MEANS[3]) if averages else (MAXIMA[1][1], MAXIMA[3][1]):
+        window = pool.window(size)
         yield {
-            WHY: pool.why_of(averages),
+            WHY: pool.why,
             "data": tensor(*window.shape),
             "kernel": window.along(window.kernel),
             "stride": window.along(window.stride),
@@ -121,23 +123,22 @@ def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.also("avg_pool2d.default", "avg_pool3d")
 @by_role(OPERATIONS)
-def without_border(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def without_border(operation: CanonicalOperation, size: Preset) -> Rows:
     """Means of the elements of a map alone, those of the border left uncounted."""
     why = "branch of means, each of as many elements as the map has there"
-    for model, shape in (
-        ("Inception v3's", network_maps(size, 192, 35, 35)),
-        ("a video network's", network_maps(size, 64, 16, 28, 28, samples=1)),
-    ):
-        window = Window(shape, kernel=3, pad=1)
-        yield {
-            WHY: f"{model} {why}",
-            "data": tensor(*shape),
-            "kernel": window.along(3),
-            "stride": window.along(1),
-            "padding": window.along(1),
-            "kind": "avg",
-            "counts_border": False,
-        }
+    return {
+        f"{model} {why}": call(
+            data=tensor(*shape),
+            **dict.fromkeys(("stride", "padding"), (1,) * (len(shape) - 2)),
+            kernel=(3,) * (len(shape) - 2),
+            kind="avg",
+            counts_border=False,
+        )
+        for model, shape in (
+            ("Inception v3's", network_maps(size, 192, 35, 35)),
+            ("a video network's", network_maps(size, 64, 16, 28, 28, samples=1)),
+        )
+    }
 
 
 @FAMILIES.also("adaptive_avg_pool1d", "adaptive_avg_pool3d", "adaptive_max_pool1d")
@@ -146,18 +147,15 @@ def without_border(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 def cells(operation: CanonicalOperation, size: Preset) -> Rows:
     """Sequences and videos, pooled to one number and to a few cells."""
     return {
-        why: call(data=tensor(*shape), output_size=output)
-        for why, shape, output in (
-            ("M5's last features, each to one number", network_maps(size, 512, 30), (1,)),
-            ("frames of speech, pooled to cells that overlap", network_maps(size, 256, 250), (7,)),
-            (
-                "3D ResNet-18's last features, each to one number",
-                network_maps(size, 512, 2, 7, 7, multiple=1),
-                (1, 1, 1),
-            ),
+        why: call(data=tensor(*network_maps(size, *maps, samples=count)), output_size=output)
+        for why, maps, count, output in (
+            ("M5's last features, each to one number", (512, 30), 8, (1,)),
+            ("frames of speech, pooled to cells that overlap", (256, 250), 8, (7,)),
+            ("3D ResNet-18's last features, each to one number", (512, 2, 7, 7), 8, (1, 1, 1)),
             (
                 "C3D's features in cells of 2 x 4 x 4, for videos of any extent",
-                network_maps(size, 256, 4, 14, 14, samples=2),
+                (256, 4, 14, 14),
+                2,
                 (2, 4, 4),
             ),
         )
@@ -169,146 +167,128 @@ def cells(operation: CanonicalOperation, size: Preset) -> Rows:
 )
 def quantized(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of quantised networks."""
-    for pool in pools_of(operator, size):
-        data = fixed(*pool.window.shape, dtype="quint8")
+    for pool in MAXIMA[axes_of(operator)]:
+        window = pool.window(size)
+        data = fixed(*window.shape, dtype="quint8")
         if len(data.shape) == 4:
             data = channels_last(data)
-        yield {WHY: f"{pool.why}, quantised", "self": data, **pool.sizes}
+        yield {WHY: f"{pool.why}, quantised", "self": data, **sizes(window)}
 
 
-@FAMILIES.add(
-    "mkldnn_max_pool2d",
-    "mkldnn_max_pool3d",
-    "mkldnn_adaptive_avg_pool2d",
-    replaces="its tensors are in oneDNN's layout",
-)
-def of_onednn(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Layers of tensors in oneDNN's own layout, which only its operators take."""
-    if "adaptive" in operator.name:
-        # The kernel takes cells of one extent, which divides that of the map.
-        sides = [network_maps(size, 512, 14, 14), network_maps(size, 512, 7, 7)]
-        for side in sides:
-            why = f"before a classifier, of {size.samples(8)} maps of {side[2]} x {side[3]}"
-            yield {WHY: why, "self": in_onednn(side), "output_size": (1, 1)}
-        return
-    for pool in pools_of(operator, size):
-        yield {WHY: pool.why, "self": in_onednn(pool.window.shape), **pool.sizes}
-
-
-def in_onednn(shape: Shape) -> TensorSpec:
+def in_onednn(*shape: int) -> TensorSpec:
     """A tensor in oneDNN's own layout."""
     return msgspec.structs.replace(fixed(*shape), layout="mkldnn")
 
 
-@FAMILIES.add("mkldnn_adaptive_avg_pool2d_backward")
-def adaptive_gradient_of_onednn(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The backward pass of the means of whole maps, in oneDNN's own layout."""
-    data = network_maps(size, 512, 14, 14)
-    yield {"grad_output": in_onednn((*data[:2], 1, 1)), "self": in_onednn(data)}
-
-
-def gradient(pool: Pool) -> dict[str, Argument]:
-    """Arguments of any backward pass of a layer of pooling."""
-    return {
-        "grad_output": tensor(*pool.output),
-        "self": tensor(*pool.window.shape),
-        **pool.sizes,
-        "dilation": pool.window.along(1),
-        "ceil_mode": False,
-        "count_include_pad": True,
+def maxima_of_onednn(axes: int) -> Variants:
+    """Layers of so many axes, whose tensors are in oneDNN's layout."""
+    return lambda size: {
+        pool.why: call(self=in_onednn(*(window := pool.window(size)).shape), **sizes(window))
+        for pool in MAXIMA[axes]
     }
+
+
+ONEDNN: dict[str, Variants] = {
+    "mkldnn_max_pool2d": maxima_of_onednn(2),
+    "mkldnn_max_pool3d": maxima_of_onednn(3),
+    # The kernel takes cells of one extent, which divides that of the map.
+    "mkldnn_adaptive_avg_pool2d": lambda size: {
+        f"before a classifier, of {count} maps of {side} x {side}": call(
+            self=in_onednn(count, channels, side, side), output_size=(1, 1)
+        )
+        for count, channels, side, _ in (
+            network_maps(size, 512, 14, 14),
+            network_maps(size, 512, 7, 7),
+        )
+    },
+    "mkldnn_adaptive_avg_pool2d_backward": lambda size: {
+        "The backward pass of the means of whole maps, in oneDNN's own layout": call(
+            grad_output=in_onednn(*(data := network_maps(size, 512, 14, 14))[:2], 1, 1),
+            self=in_onednn(*data),
+        )
+    },
+}
+add_rows(FAMILIES.add, ONEDNN, replaces="its tensors are in oneDNN's layout")
 
 
 @FAMILIES.also("avg_pool2d_backward.default", "max_pool2d_with_indices_backward.default")
 @FAMILIES.add("avg_pool3d_backward", "max_pool3d_with_indices_backward", "max_pool2d_backward")
 def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of layers."""
-    for pool in pools_of(operator, size):
+    table = MEANS if operator.name.startswith("avg") else MAXIMA
+    for pool in table[axes_of(operator)]:
+        window = pool.window(size)
+        pooled = (*window.shape[:2], *window.positions)
+        offered: Arguments = {
+            WHY: pool.why,
+            "grad_output": tensor(*pooled),
+            "self": tensor(*window.shape),
+            **sizes(window),
+            "dilation": window.along(1),
+            "ceil_mode": False,
+            "count_include_pad": True,
+        }
+        made = taken(operator, offered)
         has_indices = operator.parameter("indices") is not None
-        why = pool.why_of(operator.name.startswith("avg"))
-        made = {WHY: why, **taken(operator, gradient(pool))}
-        yield with_indices(operator, made, pool.output) if has_indices else made
-
-
-def grids(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
-    """Maps with the extents that they are pooled to, each with why."""
-    if axes_of(operator) == 2:
-        yield "CBAM, attention to channels: whole maps", feature_maps(size, 256), (1, 1)
-        yield "a region's map in 7 x 7 cells, as Fast R-CNN", feature_maps(size), (7, 7)
-    else:
-        clip = network_maps(size, 256, 8, 28, 28, samples=1)
-        yield "whole volumes, before a classifier", clip, (1, 1, 1)
-        yield "videos in cells of 2 x 4 x 4", clip, (2, 4, 4)
+        yield with_indices(operator, made, pooled) if has_indices else made
 
 
 @FAMILIES.add("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward")
 def adaptive_gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of maps that are pooled to a grid."""
-    for why, shape, cells in grids(operator, size):
-        output = (*shape[:2], *cells)
-        made: Arguments = {WHY: why, "grad_output": tensor(*output), "self": tensor(*shape)}
-        yield with_indices(operator, made, output)
-
-
-def fractional(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, Shape, Shape]]:
-    """Maps that are pooled by a factor that is not an integer, with the extents of the window and
-    of the output."""
-    two = axes_of(operator) == 2
-    shape = network_maps(size, 96, 48, 48) if two else network_maps(size, 16, 32, 48, 48, samples=1)
-    kernel = (2,) * axes_of(operator)
-    for why, share in (
-        ("fractions of a map: by the root of two, two layers to a half", 2**-0.5),
-        ("fractions of a map: by the cube root of two, three layers to a half", 2 ** (-1 / 3)),
+    maps = feature_maps(size)
+    clip = network_maps(size, 256, 8, 28, 28, samples=1)
+    for why, shape, cells in (
+        ("CBAM, attention to channels: whole maps", feature_maps(size, 256), (1, 1)),
+        ("a region's map in 7 x 7 cells, as Fast R-CNN", maps, (7, 7)),
+        ("whole volumes, before a classifier", clip, (1, 1, 1)),
+        ("videos in cells of 2 x 4 x 4", clip, (2, 4, 4)),
     ):
-        yield why, shape, kernel, tuple(min(int(side * share), side - 2) for side in shape[2:])
+        if len(cells) == axes_of(operator):
+            output = (*shape[:2], *cells)
+            made: Arguments = {WHY: why, "grad_output": tensor(*output), "self": tensor(*shape)}
+            yield with_indices(operator, made, output)
 
 
-@FAMILIES.add("fractional_max_pool2d", "fractional_max_pool3d")
-def fractional_pooling(operator: Operator, size: Preset) -> Rows:
-    """Maps that are pooled by a factor that is not an integer."""
-    return {
-        why: call(
-            self=tensor(*shape),
-            kernel_size=kernel,
-            output_size=output,
-            random_samples=fixed(*shape[:2], len(kernel), fill=between(0, 1)),
-        )
-        for why, shape, kernel, output in fractional(operator, size)
-    }
-
-
-@FAMILIES.add("fractional_max_pool2d_backward", "fractional_max_pool3d_backward")
-def fractional_gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of such layers."""
-    for why, shape, kernel, output in fractional(operator, size):
-        pooled = (*shape[:2], *output)
+@FAMILIES.add(*(f"fractional_max_pool{axes}d{end}" for axes in (2, 3) for end in ("", "_backward")))
+def fractional(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Maps that are pooled by a factor that is not an integer, and the gradients of that."""
+    axes = axes_of(operator)
+    shape = (
+        network_maps(size, 96, 48, 48)
+        if axes == 2
+        else network_maps(size, 16, 32, 48, 48, samples=1)
+    )
+    for root, layers, share in (
+        ("root of two", "two", 2**-0.5),
+        ("cube root of two", "three", 2 ** (-1 / 3)),
+    ):
+        output = tuple(min(int(side * share), side - 2) for side in shape[2:])
         made: Arguments = {
-            WHY: why,
-            "grad_output": tensor(*pooled),
+            WHY: f"fractions of a map: by the {root}, {layers} layers to a half",
             "self": tensor(*shape),
-            "kernel_size": kernel,
+            "kernel_size": (2,) * axes,
             "output_size": output,
         }
-        yield with_indices(operator, made, pooled)
-
-
-UNPOOLED = (
-    ("SegNet, the last enlargement", (64, 112, 112)),
-    ("SegNet, the first enlargement: many channels of few pixels", (512, 7, 7)),
-    ("an autoencoder of volumes", (64, 8, 16, 16)),
-)
-"""Why maxima are put back, and the extents of a sample of them."""
+        if operator.name.endswith("_backward"):
+            made["grad_output"] = tensor(*shape[:2], *output)
+            yield with_indices(operator, made, (*shape[:2], *output))
+        else:
+            yield {**made, "random_samples": fixed(*shape[:2], axes, fill=between(0, 1))}
 
 
 @FAMILIES.add("max_unpool2d", "max_unpool3d")
 def unpooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Maxima at their indices in maps of twice the extents."""
-    for why, (channels, *sides) in UNPOOLED:
-        axes = len(sides)
-        if axes != axes_of(operator):
-            continue
-        shape = network_maps(size, channels, *sides, samples=4)
-        larger = tuple(2 * side for side in shape[2:])
-        moves = {"stride": (2,) * axes, "padding": (0,) * axes} if axes == 3 else {}
-        made: Arguments = {WHY: why, "self": tensor(*shape), "output_size": larger, **moves}
-        yield with_indices(operator, made, shape)
+    axes = axes_of(operator)
+    for why, maps in (
+        ("SegNet, the last enlargement", (64, 112, 112)),
+        ("SegNet, the first enlargement: many channels of few pixels", (512, 7, 7)),
+        ("an autoencoder of volumes", (64, 8, 16, 16)),
+    ):
+        if len(maps) == axes + 1:
+            shape = network_maps(size, *maps, samples=4)
+            larger = tuple(2 * side for side in shape[2:])
+            moves = {"stride": (2,) * axes, "padding": (0,) * axes} if axes == 3 else {}
+            made: Arguments = {WHY: why, "self": tensor(*shape), "output_size": larger, **moves}
+            yield with_indices(operator, made, shape)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.model import Fill, Operator, TensorSpec
+import msgspec
+
+from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, UNITS
 from opperf.rules.configurations import FORM, TAGS, WHY
 from opperf.rules.image_shapes import feature_maps
-from opperf.rules.registering import Families, listed
+from opperf.rules.registering import Families, Rows, listed
 from opperf.rules.shapes import FEW, Shape, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -22,6 +24,7 @@ from opperf.rules.values import (
     fixed,
     literal,
     odds,
+    taken,
     tensor,
     transposed,
 )
@@ -47,16 +50,12 @@ EIGHT_BITS = "qint8"
 PER_CHANNEL = "per_channel"
 
 WEIGHTS = "a layer's weights, with a scale for each output channel"
+BY_FILTER = "a 3 x 3 layer's weights, by filter"
 
 
-def quantised(*shape: int) -> TensorSpec:
-    """A tensor of 8-bit numbers with a scale and a zero point."""
-    return TensorSpec(shape, EIGHT_BITS)
-
-
-def by_channel(*shape: int) -> TensorSpec:
-    """A tensor of 8-bit numbers with a scale and a zero point of each index of the first axis."""
-    return TensorSpec(shape, layout=PER_CHANNEL)
+def filters(size: Preset) -> Shape:
+    """Shape of the weights of a layer of 3 x 3."""
+    return (size.extent(256), size.extent(256), 3, 3)
 
 
 def tensors_to_quantise(size: Preset) -> tuple[tuple[Shape, Arguments], ...]:
@@ -68,16 +67,29 @@ def tensors_to_quantise(size: Preset) -> tuple[tuple[Shape, Arguments], ...]:
     )
 
 
-def one_scale(tensor_of: bool, step: float = SCALE) -> Arguments:
-    """A scale and a zero point, as numbers or as tensors of one element."""
-    if tensor_of:
-        zero = fixed(1, fill=literal((ZERO_POINT,)), dtype="int32")
-        scale = fixed(1, fill=Fill("constant", step), dtype="float32")
-        return {"scale": scale, "zero_point": zero}
-    return {"scale": step, "zero_point": ZERO_POINT}
-
-
 RANGE: Arguments = {"quant_min": LOWEST, "quant_max": HIGHEST}
+
+
+def rounding(
+    operator: Operator, data: TensorSpec, step: TensorSpec, **others: Argument
+) -> Arguments:
+    """The arguments of an operator that rounds a tensor to what 8 bits can hold, or of the gradient
+    of that, with a step or one for each channel. Zero points that are learned are real numbers."""
+    learned = "learnable" in operator.name
+    (count,) = step.shape
+    zeros = literal((ZERO_POINT,)) if count == 1 and not learned else ZEROS
+    offered: Arguments = {
+        "self": data,
+        "grad": data,
+        "scale": step,
+        "zero_point": tensor(count, fill=zeros, dtype="float32")
+        if learned
+        else fixed(count, fill=zeros, dtype="int32"),
+        "fake_quant_enabled": fixed(1, fill=literal((1,)), dtype="int64"),
+        **RANGE,
+        **others,
+    }
+    return taken(operator, offered)
 
 
 @FAMILIES.add(
@@ -90,17 +102,11 @@ RANGE: Arguments = {"quant_min": LOWEST, "quant_max": HIGHEST}
 def fake_quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Activations, rounded to what 8 bits can hold."""
     scale = operator.parameter("scale")
-    learnable = "learnable" in operator.name
+    by_tensor = scale is not None and scale.kind == "tensor"
+    one = fixed(1, fill=Fill("constant", ROUNDED), dtype="float32")
+    numbers: Arguments = {} if by_tensor else {"scale": ROUNDED, "zero_point": ZERO_POINT}
     for shape, notes in tensors_to_quantise(size):
-        made: Arguments = {"self": tensor(*shape)}
-        if operator.parameter("grad") is not None:
-            made["grad"] = tensor(*shape)
-        made |= one_scale(scale is not None and scale.kind == "tensor", ROUNDED)
-        if learnable:
-            made["zero_point"] = tensor(1, fill=ZEROS, dtype="float32")
-        if operator.parameter("fake_quant_enabled") is not None:
-            made["fake_quant_enabled"] = fixed(1, fill=literal((1,)), dtype="int64")
-        yield {**made, **RANGE, **notes}
+        yield rounding(operator, tensor(*shape), one, **numbers, **notes)
 
 
 @FAMILIES.add(
@@ -111,26 +117,14 @@ def fake_quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 )
 def fake_quantize_channels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Weights, rounded to what 8 bits can hold with a scale of each channel."""
-    learnable = "learnable" in operator.name
-    units = size.extent(UNITS)
+    wide = size.extent(UNITS), size.extent(FEED_FORWARD)
     for shape, axis, why in (
-        ((units, size.extent(FEED_FORWARD)), 0, WEIGHTS),
-        ((size.extent(256), size.extent(256), 3, 3), 0, "a 3 x 3 layer's weights, by filter"),
-        ((units, size.extent(FEED_FORWARD)), 1, "a layer's weights, by input: adjacent scales"),
+        (wide, 0, WEIGHTS),
+        (filters(size), 0, BY_FILTER),
+        (wide, 1, "a layer's weights, by input: adjacent scales"),
     ):
-        channels = shape[axis]
-        made: Arguments = {"self": tensor(*shape)}
-        if operator.parameter("grad") is not None:
-            made["grad"] = tensor(*shape)
-        zeros = tensor(channels, fill=ZEROS, dtype="float32")
-        yield {
-            **made,
-            "scale": fixed(channels, fill=SCALES, dtype="float32"),
-            "zero_point": zeros if learnable else fixed(channels, fill=ZEROS, dtype="int32"),
-            "axis": axis,
-            **RANGE,
-            WHY: why,
-        }
+        scales = fixed(shape[axis], fill=SCALES, dtype="float32")
+        yield rounding(operator, tensor(*shape), scales, axis=axis, **{WHY: why})
 
 
 def masked(shapes: Callable[[Preset], Iterable[tuple[Shape, Arguments]]]) -> Variants:
@@ -141,74 +135,46 @@ def masked(shapes: Callable[[Preset], Iterable[tuple[Shape, Arguments]]]) -> Var
     ]
 
 
-def quantize(by_tensor: bool) -> Variants:
-    """The configurations of a quantisation with one scale, as a number or as a tensor."""
+def quantize(**scale: Argument) -> Variants:
+    """The configurations of a quantisation with one scale and zero point."""
 
     def variants(size: Preset) -> Iterable[Arguments]:
-        for dtype in ("qint8", "quint8"):
-            for shape, notes in tensors_to_quantise(size)[: 3 if dtype == "qint8" else 1]:
-                made: Arguments = {"self": fixed(*shape), **one_scale(by_tensor)}
-                if by_tensor:
-                    zero = fixed(fill=literal(ZERO_POINT), dtype="int32")
-                    made |= {"scale": fixed(fill=STEP, dtype="float32"), "zero_point": zero}
-                if dtype == "quint8":
-                    notes = {WHY: f"{notes[WHY]}, unsigned as behind a ReLU"}
-                yield {**made, "dtype": dtype, **notes}
+        for shape, notes in (rows := tensors_to_quantise(size)):
+            yield {"self": fixed(*shape), **scale, "dtype": "qint8", **notes}
+        shape, notes = rows[0]
+        unsigned = f"{notes[WHY]}, unsigned as behind a ReLU"
+        yield {"self": fixed(*shape), **scale, "dtype": "quint8", WHY: unsigned}
 
     return variants
 
 
 def weights(size: Preset) -> tuple[tuple[Shape, Arguments], ...]:
     """Shapes of weights that have a scale for each output channel."""
-    return (
-        ((size.extent(FEED_FORWARD), size.extent(UNITS)), {WHY: WEIGHTS}),
-        ((size.extent(256), size.extent(256), 3, 3), {WHY: "a 3 x 3 layer's weights, by filter"}),
-    )
-
-
-def quantize_channels(size: Preset) -> Iterable[Arguments]:
-    """Weights with a scale of each output channel."""
-    for shape, notes in weights(size):
-        yield {
-            "self": fixed(*shape),
-            "scales": fixed(shape[0], fill=STEP, dtype="float32"),
-            "zero_points": fixed(shape[0], fill=ZEROS, dtype="int64"),
-            "axis": 0,
-            "dtype": EIGHT_BITS,
-            **notes,
-        }
+    wide = size.extent(FEED_FORWARD), size.extent(UNITS)
+    return (wide, {WHY: WEIGHTS}), (filters(size), {WHY: BY_FILTER})
 
 
 LAYERS = 4
 """Tensors that are quantised in one call."""
-
-
-def several(make: Variants) -> Variants:
-    """The configurations of lists of the first configuration's tensor."""
-    return lambda size: [
-        {
-            "tensors": (next(iter(listed(make(size))))["self"],) * LAYERS,  # type: ignore[dict-item]
-            WHY: "the activations of four layers in one call",
-        }
-    ]
+SEVERAL = "the activations of four layers in one call"
 
 
 def of_quantised(size: Preset) -> Iterable[Arguments]:
     """Quantised activations."""
     for shape, notes in tensors_to_quantise(size):
-        yield {"self": quantised(*shape), **notes}
+        yield {"self": TensorSpec(shape, EIGHT_BITS), **notes}
 
 
-def of_channels(size: Preset) -> Iterable[Arguments]:
-    """Quantised weights."""
+def of_channels(size: Preset) -> Rows:
+    """Quantised weights, with a scale and a zero point of each index of the first axis."""
     shape = size.extent(FEED_FORWARD), size.extent(UNITS)
-    yield {"self": by_channel(*shape), WHY: WEIGHTS}
+    return {WEIGHTS: call(self=TensorSpec(shape, layout=PER_CHANNEL))}
 
 
 def both(size: Preset) -> Iterable[Arguments]:
     """Quantised activations and weights."""
     yield from of_quantised(size)
-    yield from of_channels(size)
+    yield from listed(of_channels(size))
 
 
 BINS, RATIO, BITS = 200, 0.16, 8
@@ -216,69 +182,65 @@ BINS, RATIO, BITS = 200, 0.16, 8
 are quantised with."""
 
 
-def optimised(size: Preset) -> Iterable[Arguments]:
-    """Rows of embedding tables, whose range a greedy search finds."""
-    for width, why in (
-        (128, "a row of a recommender's embedding table, before it is quantised"),
-        (size.extent(4096), "a long row, such as of a language model's embedding table"),
-    ):
-        options = {"numel": width, "n_bins": BINS, "ratio": RATIO, "bit_width": BITS}
-        yield {"input": fixed(width), **options, WHY: why}
-
-
-def of_linear(dtype: str) -> Variants:
+def of_linear(tensor: TensorSpec, **extents: int) -> Variants:
     """A dense layer's weights."""
     return lambda size: {
-        "BERT-base, the weights of a feed-forward block, once before it serves": call(
-            input=fixed(
-                size.extent(FEED_FORWARD),
-                size.extent(UNITS),
-                dtype=dtype,
-                fill=below(HIGHEST, start=LOWEST) if dtype else Fill(),
-            )
+        BLOCK_OF_BERT: call(
+            input=msgspec.structs.replace(
+                tensor, shape=(size.extent(FEED_FORWARD), size.extent(UNITS))
+            ),
+            **{name: size.extent(extent) for name, extent in extents.items()},
         )
     }
 
 
+BLOCK_OF_BERT = "BERT-base, the weights of a feed-forward block, once before it serves"
+REALS, BYTES = fixed(), fixed(fill=below(HIGHEST, start=LOWEST), dtype="int8")
+
 VARIANTS: dict[str, Variants] = {
-    "choose_qparams_optimized": optimised,
+    "choose_qparams_optimized": lambda size: {
+        why: call(input=fixed(width), numel=width, n_bins=BINS, ratio=RATIO, bit_width=BITS)
+        for width, why in (
+            (128, "a row of a recommender's embedding table, before it is quantised"),
+            (size.extent(4096), "a long row, such as of a language model's embedding table"),
+        )
+    },
     "dequantize.self": both,
-    "dequantize.tensors": several(of_quantised),
+    "dequantize.tensors": lambda size: {
+        SEVERAL: call(tensors=(TensorSpec(square(size), EIGHT_BITS),) * LAYERS)
+    },
     "empty_quantized": lambda size: {
         "memory for another tensor of the same scale": call(
-            size=square(size), qtensor=quantised(*square(size))
+            size=square(size), qtensor=TensorSpec(square(size), EIGHT_BITS)
         )
     },
     "fake_quantize_per_channel_affine_cachemask_backward": masked(weights),
     "fake_quantize_per_tensor_affine_cachemask_backward": masked(tensors_to_quantise),
-    "fbgemm_linear_quantize_weight": of_linear(""),
-    "fbgemm_pack_gemm_matrix_fp16": of_linear(""),
-    "fbgemm_pack_quantized_matrix.default": of_linear("int8"),
-    "fbgemm_pack_quantized_matrix.KN": lambda size: [
-        {**made, "K": size.extent(UNITS), "N": size.extent(FEED_FORWARD)}
-        for made in listed(of_linear("int8")(size))
-    ],
+    "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16": of_linear(REALS),
+    "fbgemm_pack_quantized_matrix.default": of_linear(BYTES),
+    "fbgemm_pack_quantized_matrix.KN": of_linear(BYTES, K=UNITS, N=FEED_FORWARD),
     "int_repr": both,
     "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points": of_channels,
     "q_scale q_zero_point": of_quantised,
     "qscheme": both,
-    "quantize_per_channel": lambda size: {
-        why: call(
-            self=fixed(*shape),
-            scales=fixed(shape[0], fill=STEP, dtype="float32"),
-            zero_points=fixed(shape[0], fill=ZEROS, dtype="int64"),
-            axis=0,
-            dtype=EIGHT_BITS,
-        )
-        for shape, why in (
-            ((size.extent(FEED_FORWARD), size.extent(UNITS)), WEIGHTS),
-            ((size.extent(256), size.extent(256), 3, 3), "a 3 x 3 layer's weights, by filter"),
-        )
-    },
-    "quantize_per_tensor.default": quantize(by_tensor=False),
-    "quantize_per_tensor.tensor_qparams": quantize(by_tensor=True),
+    "quantize_per_channel": lambda size: [
+        {
+            "self": fixed(*shape),
+            "scales": fixed(shape[0], fill=STEP, dtype="float32"),
+            "zero_points": fixed(shape[0], fill=ZEROS, dtype="int64"),
+            "axis": 0,
+            "dtype": EIGHT_BITS,
+            **notes,
+        }
+        for shape, notes in weights(size)
+    ],
+    "quantize_per_tensor.default": quantize(scale=SCALE, zero_point=ZERO_POINT),
+    "quantize_per_tensor.tensor_qparams": quantize(
+        scale=fixed(fill=STEP, dtype="float32"),
+        zero_point=fixed(fill=literal(ZERO_POINT), dtype="int32"),
+    ),
     "quantize_per_tensor.tensors": lambda size: {
-        "the activations of four layers in one call": call(
+        SEVERAL: call(
             tensors=(fixed(*square(size)),) * LAYERS,
             scales=fixed(LAYERS, fill=STEP, dtype="float32"),
             zero_points=fixed(LAYERS, fill=SEQUENCE, dtype="int32"),
@@ -321,80 +283,81 @@ INNER_TILES = 8
 """Tiles along the inputs that a GPU's kernel of 4-bit weights reads at once."""
 
 
-@FAMILIES.add("_weight_int4pack_mm")
-def int4_weights_of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Half-precision activations and 4-bit weights, as packed for a GPU."""
-    for tokens, inputs, outputs, why in layers(size):
-        tiles = (outputs // 8, inputs // (INNER_TILES * 16), 32, INNER_TILES // 2)
-        yield {
-            "self": fixed(tokens, inputs, dtype=HALF),
-            # Eight weights in each integer.
-            "mat2": fixed(*tiles, fill=below(2**31, start=-(2**31)), dtype="int32"),
-            "qGroupSize": BLOCK,
-            "qScaleAndZeros": fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
-            **{WHY: why, **PACKED},
-        }
+def half_by(**weights: Callable[[int, int], Argument]) -> Variants:
+    """Half-precision activations, and quantised weights by their inputs and outputs."""
+    return lambda size: {
+        why: call(
+            self=fixed(tokens, inputs, dtype=HALF),
+            **{name: make(inputs, outputs) for name, make in weights.items()},
+            **PACKED,
+        )
+        for tokens, inputs, outputs, why in layers(size)
+    }
 
 
-@FAMILIES.add("_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu")
-def pack_int4(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def four_bits(pack: Callable[[int, int], TensorSpec]) -> Variants:
+    """Such rows of 4-bit weights, which are packed."""
+    return half_by(mat2=pack, qGroupSize=lambda *_: BLOCK, qScaleAndZeros=scales_and_zeros)
+
+
+def scales_and_zeros(inputs: int, outputs: int) -> TensorSpec:
+    """A scale and a zero point of each block of inputs and output."""
+    return fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF)
+
+
+def nibbles(inputs: int, outputs: int) -> TensorSpec:
+    """4-bit weights, two in each byte."""
+    return fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8")
+
+
+def packed_once(make: Callable[[int, int], TensorSpec]) -> Variants:
     """4-bit weights, once before a model serves."""
-    on_cpu = operator.name.endswith("_for_cpu")
-    for _, inputs, outputs, _why in list(layers(size))[:1]:
-        weights = fixed(outputs, inputs, fill=below(16), dtype="int32")
-        pairs = fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8")
-        yield {
-            "self": weights if on_cpu else pairs,
-            "innerKTiles": INNER_TILES,
-            WHY: "BERT-base, the weights of a feed-forward block",
-        }
 
+    def variants(size: Preset) -> Rows:
+        _, inputs, outputs, _ = next(iter(layers(size)))
+        why = "BERT-base, the weights of a feed-forward block"
+        return {why: call(self=make(inputs, outputs), innerKTiles=INNER_TILES)}
 
-@FAMILIES.add("_int_mm")
-def eight_bit_products(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Products of matrices of 8-bit numbers, the second one transposed as a layer's weights are."""
-    for tokens, why in (
-        (size.extent(1024, least=64), "1024 tokens of BERT-base's width, widened"),
-        (size.extent(128, least=32), "128 tokens of BERT-base's width, widened"),
-    ):
-        width = 64 * max(1, size.extent(UNITS) // 64)
-        yield {
-            "self": fixed(tokens, width, dtype="int8", fill=EIGHT),
-            "mat2": transposed(fixed(width, 4 * width, fill=EIGHT, dtype="int8")),
-            WHY: why,
-        }
-
-
-@FAMILIES.add("_empty_affine_quantized", "_empty_per_channel_affine_quantized")
-def empty_quantised(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Memory for quantised numbers."""
-    rows, columns = square(size)
-    made: Arguments = {"size": (rows, columns), "dtype": EIGHT_BITS}
-    if operator.parameter("scales") is not None:
-        scales = fixed(rows, fill=STEP, dtype="float64")
-        made |= {"scales": scales, "zero_points": fixed(rows, fill=ZEROS, dtype="int64"), "axis": 0}
-    yield {**made, WHY: "memory for a matrix of quantised weights"}
+    return variants
 
 
 ROWS: dict[str, Variants] = {
-    "_weight_int8pack_mm": lambda size: {
-        why: call(
-            self=fixed(tokens, inputs, dtype=HALF),
-            mat2=fixed(outputs, inputs, fill=EIGHT, dtype="int8"),
-            scales=fixed(outputs, fill=POSITIVE, dtype=HALF),
-            **PACKED,
+    "_weight_int8pack_mm": half_by(
+        mat2=lambda inputs, outputs: fixed(outputs, inputs, fill=EIGHT, dtype="int8"),
+        scales=lambda inputs, outputs: fixed(outputs, fill=POSITIVE, dtype=HALF),
+    ),
+    "_weight_int4pack_mm_for_cpu": four_bits(nibbles),
+    # As packed for a GPU: eight weights in each integer.
+    "_weight_int4pack_mm": four_bits(
+        lambda inputs, outputs: fixed(
+            *(outputs // 8, inputs // (INNER_TILES * 16), 32, INNER_TILES // 2),
+            fill=below(2**31, start=-(2**31)),
+            dtype="int32",
         )
-        for tokens, inputs, outputs, why in layers(size)
+    ),
+    "_convert_weight_to_int4pack": packed_once(nibbles),
+    "_convert_weight_to_int4pack_for_cpu": packed_once(
+        lambda inputs, outputs: fixed(outputs, inputs, fill=below(16), dtype="int32")
+    ),
+    # The second matrix is transposed as a layer's weights are.
+    "_int_mm": lambda size: {
+        f"{count} tokens of BERT-base's width, widened": call(
+            self=fixed(size.extent(count, least=least), width, dtype="int8", fill=EIGHT),
+            mat2=transposed(fixed(width, 4 * width, fill=EIGHT, dtype="int8")),
+        )
+        for _, width, _, _ in list(layers(size))[:1]
+        for count, least in ((1024, 64), (128, 32))
     },
-    "_weight_int4pack_mm_for_cpu": lambda size: {
-        why: call(
-            self=fixed(tokens, inputs, dtype=HALF),
-            mat2=fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
-            qGroupSize=BLOCK,
-            qScaleAndZeros=fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
-            **PACKED,
+    "_empty_affine_quantized": lambda size: {EMPTY: call(size=square(size), dtype=EIGHT_BITS)},
+    "_empty_per_channel_affine_quantized": lambda size: {
+        EMPTY: call(
+            size=square(size),
+            dtype=EIGHT_BITS,
+            scales=fixed(square(size)[0], fill=STEP, dtype="float64"),
+            zero_points=fixed(square(size)[0], fill=ZEROS, dtype="int64"),
+            axis=0,
         )
-        for tokens, inputs, outputs, why in layers(size)
     },
 }
+EMPTY = "memory for a matrix of quantised weights"
 add_rows(FAMILIES.add, ROWS)

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.model import Fill, Operator
+from opperf.model import Fill
 from opperf.operations.uses import ANYTHING, Array, Table, use
 from opperf.rules.bert import UNITS, scores
 from opperf.rules.configurations import WHY
@@ -24,8 +24,8 @@ from opperf.rules.torch.quantized_layers import (
     centred,
     parameters,
 )
-from opperf.rules.values import OPEN_UNIT, Arguments, call, fixed, literal, taken
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import OPEN_UNIT, Arguments, call, fixed, literal
+from opperf.rules.variants import Variants, add_offered
 
 ENDS = {"qint8": (-128, 127), "quint8": (0, 255)}
 """Ranges of quantised dtypes."""
@@ -200,10 +200,4 @@ BY_NAME: dict[str, Variants] = {
 }
 """Configurations by the operator's name in its namespace."""
 
-VARIANTS = {f"quantized::{name}": made for name, made in BY_NAME.items()}
-
-
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return [taken(operator, offered) for offered in own(VARIANTS, operator, size)]
+add_offered(FAMILIES.add, {f"quantized::{name}": made for name, made in BY_NAME.items()})

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Fill, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.dependencies import ascending
 from opperf.rules.image_shapes import feature_maps, network_maps
@@ -15,8 +15,8 @@ from opperf.rules.sizes import Preset
 from opperf.rules.torch.layers import BAGS
 from opperf.rules.torch.operations.layers import INDEX, KINDS
 from opperf.rules.torch.quantization import BLOCK, HALF, NIBBLES, layers
-from opperf.rules.values import POSITIVE, Arguments, below, call, fixed, literal, taken
-from opperf.rules.variants import Variants, own
+from opperf.rules.values import POSITIVE, Arguments, below, call, fixed, literal
+from opperf.rules.variants import Variants, add_offered
 
 FAMILIES = Families()
 
@@ -302,13 +302,7 @@ BY_NAME: dict[str, Variants] = {
 }
 """Configurations by the operator's name in its namespace."""
 
-VARIANTS = {f"quantized::{name}": made for name, made in BY_NAME.items()}
-
-
-@FAMILIES.add(*VARIANTS)
-def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of an operator in `VARIANTS`."""
-    return [taken(operator, offered) for offered in own(VARIANTS, operator, size)]
+add_offered(FAMILIES.add, {f"quantized::{name}": made for name, made in BY_NAME.items()})
 
 
 LEGACY = "PyTorch says that models of an outdated version alone call it, and refuses it"
