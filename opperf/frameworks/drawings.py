@@ -85,6 +85,19 @@ def _domain(spec: TensorSpec) -> dict[str, Any]:
     return {"low": spec.fill.low, "high": spec.fill.high}
 
 
+def _padded(spec: TensorSpec) -> dict[str, Any]:
+    """Along the last axis, or that before axes of one element, to which tokens are broadcast."""
+    axis = next((i for i in reversed(range(len(spec.shape))) if spec.shape[i] != 1), 0)
+    last, behind = spec.shape[axis], (1,) * (len(spec.shape) - axis - 1)
+    return {
+        "last": last,
+        "along": (last, *behind),
+        "first": spec.fill.low * last,
+        "whole": spec.fill.high * last,
+        "each": (*spec.shape[:axis], 1, *behind),
+    }
+
+
 DRAWINGS: dict[str, Drawing] = {
     "normal": Drawing(
         'rng.normal({low}, {high}, {shape}).astype("float32")', _domain, dtype=SINGLE
@@ -303,13 +316,7 @@ WHOLE: dict[str, Drawing] = {
         ("drawn = rng.uniform(0.1, 1.0, {shape})",),
     ),
     "padded": Drawing(
-        "(np.arange({last}) < rng.uniform({first}, {whole}, {each}))",
-        lambda spec: {
-            "last": spec.shape[-1],
-            "first": spec.fill.low * spec.shape[-1],
-            "whole": spec.fill.high * spec.shape[-1],
-            "each": (*spec.shape[:-1], 1),
-        },
+        "(np.arange({last}).reshape({along}) < rng.uniform({first}, {whole}, {each}))", _padded
     ),
     "band": Drawing(
         "np.broadcast_to(np.tri({rows}, {columns}) - np.tri({rows}, {columns}, {before}), {shape})",

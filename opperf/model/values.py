@@ -30,7 +30,8 @@ class Fill(Struct, frozen=True):
     `odds`: `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis,
     or n of the numbers below `high`, if those are more.
     `simplex`: positive, summing to 1 along the last axis.
-    `padded`: ones, then zeros: of each row along the last axis a share in [low, high) is ones.
+    `padded`: ones, then zeros: of each row along the last axis of several elements a share in
+    [low, high) is ones.
     `band`: ones where the column is the row, or up to `high` - 1 before it, as attention to a
     window sees; zeros elsewhere.
     `ascending`: integers from `low` to `high`, which is the last one, at even distances along the

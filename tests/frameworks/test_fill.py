@@ -132,6 +132,9 @@ def test_padding_follows_each_rows_ones():
     ones = mask.sum(axis=-1)
     assert (np.sort(~mask, axis=-1) == ~mask).all()
     assert ones.min() >= 50 and ones.max() <= 100 and len(np.unique(ones)) > 10
+    tokens = made((64, 100, 1), "bool", distribution="padded", low=0.5, high=1.0)
+    assert (np.sort(~tokens, axis=1) == ~tokens).all()
+    assert tokens.sum(axis=1).min() >= 50
 
 
 def test_a_band_is_what_a_window_of_tokens_sees():

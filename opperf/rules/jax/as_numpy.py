@@ -17,7 +17,7 @@ from opperf.operations.uses import Choice, Roles, Table, Use, Values
 from opperf.rules.configurations import inputs_of
 from opperf.rules.jax.beside_numpy import as_returned, numpy_values, retold, with_further
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
-from opperf.rules.numpy import elementwise
+from opperf.rules.numpy import elementwise, reductions
 from opperf.rules.registering import Families, Family, NoInputs, listed, merged, with_rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments
@@ -181,3 +181,5 @@ for _module in NUMPY_MODULES:
     for _name, _family in _module.FAMILIES.by_category.items():
         if _name not in FAMILIES.by_category:
             FAMILIES.category(_name)(of_numpy(_family))
+
+FAMILIES.also(*(PREFIX + name for name in reductions.OF_TOKENS))(of_numpy(reductions.of_tokens))

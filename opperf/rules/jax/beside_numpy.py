@@ -57,9 +57,11 @@ def has_many_pairs(arguments: Arguments, *names: str) -> bool:
 
 
 def sorted_if_long(arguments: Arguments) -> dict[str, Argument]:
-    """The method that programs choose for long lists."""
-    is_long = has_many_pairs(arguments, "element", "test_elements")
-    return {"method": "sort"} if is_long else {}
+    """The method that programs choose for long lists, and for integers."""
+    element = arguments["element"]
+    is_whole = isinstance(element, TensorSpec) and element.dtype != REQUESTED
+    sorts = is_whole or has_many_pairs(arguments, "element", "test_elements")
+    return {"method": "sort"} if sorts else {}
 
 
 DIVIDED = 32
@@ -122,11 +124,11 @@ no views: the result of a program has memory of its own."""
 
 def retold(arguments: Arguments) -> Arguments:
     """Returns NumPy's arguments with a line of why that is true of JAX."""
-    why = arguments.get(WHY)
-    end = next((end for end in TOLD if isinstance(why, str) and why.endswith(end)), None)
-    if end is None:
+    if WHY not in arguments:
         return arguments
-    return {**arguments, WHY: f"{str(why).removesuffix(end)}{TOLD[end]}"}
+    why = str(arguments[WHY]).replace("int64", "int32")
+    end = next(filter(why.endswith, TOLD), "")
+    return {**arguments, WHY: why.removesuffix(end) + TOLD.get(end, "")}
 
 
 def with_further(name: str, arguments: Arguments) -> Arguments | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.operations.uses import Array, Choice, Table, merge, use, uses
+from opperf.operations.uses import Array, Choice, Roles, Table, Use, Values, merge, use, uses
+from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import IGNORES_NAN, reduction_fill
 from opperf.rules.families.reductions import (
@@ -18,10 +20,10 @@ from opperf.rules.families.reductions import (
     reduced_shapes,
     whys_of,
 )
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, between, call, fixed, literal
+from opperf.rules.values import PADDED, Arguments, between, call, fixed, literal
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -37,15 +39,50 @@ def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
 
 NORM = use("norm", "x order=ord axis")
 
+OF_TOKENS: dict[str, Roles] = {
+    "all": {WHY: "features that every token of a sentence has, padding left out by `where`"},
+    "any": {WHY: "features that some token of a sentence has, padding left out by `where`"},
+    "max": {"initial": 0, WHY: "the strongest response in each sentence without its padding"},
+    "mean": {WHY: "a sentence's mean without its padding, as its embedding is pooled"},
+    "min": {"initial": 100, WHY: "the weakest response in each sentence without its padding"},
+    "prod": {WHY: "each sentence's gates multiplied, without those of its padding"},
+    "std": {WHY: "deviations in each sentence without its padding, as statistics are pooled"},
+    "sum": {WHY: "a sentence's sum without its padding, as a bag of words"},
+    "var": {WHY: "variances in each sentence without its padding, to standardise its features"},
+}
+"""Reductions with a mask: why the tokens of sentences are reduced, and the result of none, where it
+has to be given."""
+
+
+def with_mask(entry: Use) -> Use:
+    """Returns the use of a reduction, which with a mask is of each sentence's own tokens."""
+
+    def apply(function: Any, arguments: Values) -> Any:
+        if "where" not in arguments:
+            return entry.apply(function, arguments)
+        import numpy as np
+
+        made = []
+        for rows, there in zip(arguments["a"], arguments["where"], strict=True):
+            of_none = np.full((1, rows.shape[1]), arguments.get("initial"), float)
+            own = [rows[there[:, 0]], *([of_none] if "initial" in arguments else [])]
+            made.append(function(x=np.concatenate(own), axis=0))
+        return np.stack(made)
+
+    return replace(entry, apply=apply)
+
+
+X = "x=a axis weights -where -initial"
+
 REDUCED: Table = merge(
     uses(
         (
-            *("all", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum"),
-            *("max", "mean", "median", "min", "nanprod", "nansum", "prod", "ptp", "std", "sum"),
-            "var",
+            *("argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "median"),
+            *("nanprod", "nansum", "ptp"),
         ),
-        "x=a axis weights",
+        X,
     ),
+    {name: with_mask(use(name, X)) for name in OF_TOKENS},
     {
         "linalg.norm": Choice(
             "ord",
@@ -183,6 +220,18 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for (shape, axis, _), why in zip(reduced, whys, strict=True):
         fill = reduction_fill(operator.name, shape, reduced_axes(axis))
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis), WHY: why}
+
+
+@FAMILIES.also(*OF_TOKENS)
+def of_tokens(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The tokens of sentences that are there, which a mask has for all of their features."""
+    shape = few_sentences(size)
+    yield {
+        operator.tensors[0].name: fixed(*shape, fill=reduction_fill(operator.name, shape, (1,))),
+        "axis": 1,
+        "where": fixed(*shape[:2], 1, fill=PADDED, dtype="bool"),
+        **entry_of(OF_TOKENS, operator),
+    }
 
 
 PHASES = between(-math.pi, math.pi)
