@@ -19,18 +19,24 @@ from opperf.rules.values import COMPLEX, REQUESTED, tensor
 FAMILIES = Families()
 
 LAST, LAST_TWO = (-1,), (-2, -1)
+BANDS = 80
+"""Of a log-mel spectrogram."""
 
 
 @FAMILIES.operation("cosine_transform", "inverse_cosine_transform")
 def cosine_transform(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Rows, one long row, rows of a prime length, and images."""
+    """Bands of sound, one long row, rows of a prime length, and images."""
     rows, columns = square(size)
     for shape, axes, why in (
-        ((rows, columns), LAST, "frames of sound, a power of two long, for cepstra"),
+        (
+            (size.images, size.extent(1500), BANDS),
+            LAST,
+            "80 log-mel bands of each of 1500 frames of sound, for cepstra",
+        ),
         (vector(size), LAST, "one long signal, which does not fit in the nearest cache"),
         ((rows, prime_below(columns)), LAST, "rows of a prime length: Bluestein's algorithm"),
         ((rows, columns), LAST_TWO, "one large image, as to solve Poisson's equation"),
-        (cube(size), LAST_TWO, "a stack of small images, as blocks are compressed"),
+        ((size.extent(16384), 8, 8), LAST_TWO, "an image's blocks of 8 x 8, as JPEG has them"),
     ):
         yield {"x": tensor(*shape), "axes": axes, WHY: why}
 

@@ -17,7 +17,7 @@ from opperf.operations.uses import Choice, Roles, Table, Use, Values
 from opperf.rules.configurations import inputs_of
 from opperf.rules.jax.beside_numpy import as_returned, numpy_values, retold, with_further
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
-from opperf.rules.numpy import elementwise, reductions
+from opperf.rules.numpy import elementwise, integers, reductions
 from opperf.rules.registering import Families, Family, NoInputs, listed, merged, with_rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments
@@ -182,4 +182,8 @@ for _module in NUMPY_MODULES:
         if _name not in FAMILIES.by_category:
             FAMILIES.category(_name)(of_numpy(_family))
 
-FAMILIES.also(*(PREFIX + name for name in reductions.OF_TOKENS))(of_numpy(reductions.of_tokens))
+# Others' are of views, of NumPy's options, or of texts.
+for _module in (integers, reductions):
+    for _name, _several in _module.FAMILIES.further.items():
+        for _family in _several:
+            FAMILIES.also(PREFIX + _name)(of_numpy(_family, _name))

@@ -1,5 +1,5 @@
-"""Inputs of functions of `jax.lax` on integers, and those that NumPy's functions have. JAX has no
-integers of 64 bits unless it is asked for them."""
+"""Inputs of JAX's functions on integers that NumPy does not have. JAX has no integers of 64 bits
+unless it is asked for them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from opperf.model import Argument
 from opperf.rules.families.integers import LABELS, before, causal, votes
-from opperf.rules.jax.as_numpy import PREFIX, of_numpy
-from opperf.rules.numpy import integers
 from opperf.rules.numpy.integers import (
     AGREEMENT,
     CODES,
@@ -80,6 +78,3 @@ ROWS: Mapping[str, Variants] = {
 }
 """Configurations by function."""
 add_rows(FAMILIES.also, ROWS)
-
-for _names, _family in integers.FAMILIES.further.items():
-    FAMILIES.also(PREFIX + _names)(of_numpy(_family[0], _names))

@@ -82,11 +82,11 @@ def logits(size: Preset, make: Callable[..., TensorSpec] = fixed) -> TensorSpec:
     return make(size.images, size.extent(WORDS))
 
 
-@FAMILIES.also("lax.top_k", "lax.approx_max_k")
+@FAMILIES.also("jnp.top_k", "lax.top_k", "lax.approx_max_k")
 def best(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The best 50 of a vocabulary."""
     why = "Llama 3, the best 50 of 128,256 tokens for each of eight texts"
-    yield {"operand": logits(size), "k": 50, DTYPE: HALF, WHY: why}
+    yield {operator.tensors[0].name: logits(size), "k": 50, DTYPE: HALF, WHY: why}
 
 
 @FAMILIES.also("lax.sort", "jnp.sort")
@@ -176,7 +176,31 @@ def diffusion(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**made, "padding": ((1, 1), (1, 1)), **layer.notes}
 
 
+GREEDY = "Llama 3, the best of 128,256 tokens for each of eight texts, greedily"
+LARGEST = "Llama 3, the largest of 128,256 logits for each of eight texts, before a softmax"
+
 ROWS: dict[str, Row] = {
+    "jnp.argmax": lambda size: {"a": logits(size), "axis": -1, DTYPE: HALF, WHY: GREEDY},
+    "lax.argmax": lambda size: {
+        "operand": logits(size),
+        "axis": 1,
+        "index_dtype": INDEX,
+        DTYPE: HALF,
+        WHY: GREEDY,
+    },
+    "jnp.max": lambda size: {
+        "a": logits(size),
+        "axis": -1,
+        "keepdims": True,
+        DTYPE: HALF,
+        WHY: LARGEST,
+    },
+    "lax.reduce_max": lambda size: {
+        "operand": logits(size),
+        "axes": (1,),
+        DTYPE: HALF,
+        WHY: LARGEST,
+    },
     "lax.scan": lambda size: {
         "f": body("decayed_sum"),
         "init": tensor(1, 1024),

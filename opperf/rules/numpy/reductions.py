@@ -10,7 +10,7 @@ from typing import Any
 from opperf.model import Argument, Operator
 from opperf.operations.uses import Array, Choice, Roles, Table, Use, Values, merge, use, uses
 from opperf.rules.bert import few_sentences
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import TAGS, TINY, WHY
 from opperf.rules.domains import IGNORES_NAN, reduction_fill
 from opperf.rules.families.reductions import (
     WHYS_OF_QUANTILES,
@@ -21,10 +21,10 @@ from opperf.rules.families.reductions import (
     whys_of,
 )
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import line, square
+from opperf.rules.shapes import MOSTLY_DISPATCH, line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PADDED, Arguments, between, call, fixed, literal
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 
 def percentile_roles(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
@@ -254,3 +254,20 @@ VARIANTS: dict[str, Variants] = {
     },
 }
 add_rows(FAMILIES.add, VARIANTS)
+
+
+FRAME = 400
+"""Samples of 25 ms of speech at 16 kHz."""
+WINDOWS: dict[str, Row] = {
+    "bartlett blackman hamming hanning": lambda size: {
+        "M": FRAME,
+        WHY: f"as long as a frame of speech, 25 ms at 16 kHz: {MOSTLY_DISPATCH}",
+        TAGS: (TINY,),
+    },
+    "kaiser": lambda size: {
+        "M": FRAME,
+        "beta": 5.0,
+        WHY: "a resampler's short filter, 54 dB down outside its band",
+    },
+}
+add_rows(FAMILIES.also, WINDOWS)

@@ -10,7 +10,7 @@ from opperf.operations.uses import Table, Use, merge, use
 from opperf.operations.work.sizes import COMPUTED
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import line, square
+from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
@@ -214,6 +214,22 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
 with why."""
 
 OTHERWISE: dict[str, tuple[dict[str, Argument], ...]] = {
+    "f": ({"dfnum": 1.0, "dfden": 10.0, WHY: "one degree above: a gamma draw of shape below 1"},),
+    "negative_binomial": (
+        {"n": 50, "p": 0.1, WHY: "a mean of 450: the Poisson draw by rejection, as reads of RNA"},
+    ),
+    "noncentral_chisquare": (
+        {"df": 1.0, "nonc": 2.0, WHY: "one degree: a Poisson draw, then a chi-square of so many"},
+    ),
+    "noncentral_f": (
+        {
+            "dfnum": 1.0,
+            "dfden": 10.0,
+            "nonc": 2.0,
+            WHY: "one degree above: a Poisson draw, then a chi-square of so many",
+        },
+    ),
+    "randint": ({"low": 0, "high": 256, "dtype": "uint8", WHY: "bytes, four of each word drawn"},),
     "beta": ({"a": 0.5, "b": 0.5, WHY: "shapes below 1: Jöhnk's rejection, as Jeffreys' prior"},),
     "binomial": ({"n": 1000, "p": 0.3, WHY: "many trials: by rejection (BTPE), as polls"},),
     "chisquare": ({"df": 1.0, WHY: "one degree: a gamma draw of shape below 1"},),
@@ -252,9 +268,15 @@ IN_SINGLE: dict[str, dict[str, Argument]] = {
 
 OF_EACH: dict[str, tuple[str, ...]] = {
     "binomial": ("p",),
-    "normal": ("loc", "scale"),
+    **dict.fromkeys(("exponential", "rayleigh"), ("scale",)),
+    "lognormal": ("mean", "sigma"),
+    **dict.fromkeys(("gumbel", "laplace", "logistic", "normal"), ("loc", "scale")),
+    **dict.fromkeys(("pareto", "power", "weibull"), ("a",)),
     "poisson": ("lam",),
+    "standard_t": ("df",),
+    "triangular": ("left", "right"),
     "uniform": ("low", "high"),
+    "wald": ("mean", "scale"),
 }
 """Parameters that each row of the draws has of its own."""
 
@@ -263,6 +285,10 @@ RANGES: dict[str, Fill] = {
     **dict.fromkeys(("scale", "high"), POSITIVE),
     "lam": between(1.0, 50.0),
     "p": PROBABILITY,
+    **dict.fromkeys(("a", "right"), between(2.0, 5.0)),
+    "df": between(5.0, 10.0),
+    "left": between(-2.0, -1.0),
+    **dict.fromkeys(("mean", "sigma"), POSITIVE),
 }
 """Fills of such parameters."""
 
@@ -309,7 +335,13 @@ def chosen(size: Preset) -> Iterable[Arguments]:
     once = "without replacement, all of them, as the order of an epoch"
     yield {**of, "replace": False, WHY: once}
     weighed = "by weights, as prioritised replay: a search in their sums for each"
-    yield {**of, "p": fixed(*line(size), fill=SIMPLEX, dtype=DOUBLE), WHY: weighed}
+    weights = fixed(*line(size), fill=SIMPLEX, dtype=DOUBLE)
+    yield {**of, "p": weights, WHY: weighed}
+    few: Arguments = {"size": size.extent(100), "replace": False}
+    of_many = "few of many, without replacement, as a batch: by a set, or a shuffle of all"
+    yield {"a": fixed(*vector(size)), **few, WHY: of_many}
+    distinct = "few by weights, none twice, as a survey's sample: again until all are distinct"
+    yield {**of, **few, "p": weights, WHY: distinct}
 
 
 SEVERAL: dict[str, Variants] = {
@@ -321,25 +353,48 @@ SEVERAL: dict[str, Variants] = {
     "dirichlet": lambda size: {
         "shares of eight topics in documents: latent Dirichlet allocation": call(
             alpha=fixed(COLOURS, fill=POSITIVE, dtype=DOUBLE), size=line(size)
-        )
+        ),
+        "sparse shares of a few of 362 words or moves: shapes far below 1": call(
+            alpha=fixed(362, fill=between(0.01, 0.05), dtype=DOUBLE), size=size.extent(256)
+        ),
     },
     "multinomial": lambda size: {
         "20 votes on eight parties, as polls: binomial draws, one after another": call(
             n=20, pvals=fixed(COLOURS, fill=SIMPLEX, dtype=DOUBLE), size=line(size)
-        )
+        ),
+        "a thousand votes on eight parties: binomial draws by rejection": call(
+            n=1000, pvals=fixed(COLOURS, fill=SIMPLEX, dtype=DOUBLE), size=line(size)
+        ),
     },
     "multivariate_hypergeometric": lambda size: {
-        "20 of an urn of eight colours, not put back, as a sample of species": call(
+        why: call(
             colors=fixed(COLOURS, fill=below(40, start=10), dtype="int64"),
             nsample=20,
             size=line(size),
+            **options,
+        )
+        for options, why in (
+            ({}, "20 of an urn of eight colours, not put back, as a sample of species"),
+            ({"method": "count"}, "the same, each ball by itself: an array of all is shuffled"),
         )
     },
     "multivariate_normal": lambda size: {
-        "eight correlated numbers, as shares' returns: an SVD, and a product": call(
-            mean=fixed(COLOURS, dtype=DOUBLE),
-            cov=fixed(COLOURS, COLOURS, fill=POSITIVE_DEFINITE, dtype=DOUBLE),
-            size=line(size),
+        why: call(
+            mean=fixed(count, dtype=DOUBLE),
+            cov=fixed(count, count, fill=POSITIVE_DEFINITE, dtype=DOUBLE),
+            size=draws,
+        )
+        for count, draws, why in (
+            (
+                COLOURS,
+                line(size),
+                "eight correlated numbers, as shares' returns: an SVD, and a product",
+            ),
+            (
+                size.extent(512),
+                size.extent(64),
+                "a Gaussian process at many points: most of it the SVD",
+            ),
         )
     },
     "permutation": to_permute(
