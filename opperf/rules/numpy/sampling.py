@@ -229,9 +229,7 @@ OTHERWISE: dict[str, tuple[dict[str, Argument], ...]] = {
             WHY: "one degree above: a Poisson draw, then a chi-square of so many",
         },
     ),
-    "randint": (
-        {"low": 0, "high": 256, "dtype": "int32", WHY: "in int32: half a word drawn for each"},
-    ),
+    "randint": ({"low": 0, "high": 256, "dtype": "int32", WHY: "in int32: half a word for each"},),
     "beta": ({"a": 0.5, "b": 0.5, WHY: "shapes below 1: Jöhnk's rejection, as Jeffreys' prior"},),
     "binomial": ({"n": 1000, "p": 0.3, WHY: "many trials: by rejection (BTPE), as polls"},),
     "chisquare": ({"df": 1.0, WHY: "one degree: a gamma draw of shape below 1"},),
