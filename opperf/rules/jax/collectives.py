@@ -45,36 +45,6 @@ def summed(size: Preset) -> list[Arguments]:
     ]
 
 
-def gathered(size: Preset) -> list[Arguments]:
-    """Halves of a matrix, and of the tokens, that each device is to have whole."""
-    return [
-        call(
-            weights(size, DEVICES),
-            "Llama 3 8B, fully sharded: attention's last matrix, of which each has half",
-            tiled=True,
-        ),
-        call(
-            activations(size, prompt(size) // DEVICES),
-            "Llama 3 8B, sequence parallel: all of 2048 tokens before attention",
-            tiled=True,
-        ),
-    ]
-
-
-def scattered(size: Preset) -> list[Arguments]:
-    """Gradients and partial sums, of whose sum each device is to have half."""
-    return [
-        call(
-            weights(size), "Llama 3 8B, fully sharded: a gradient summed, half for each", tiled=True
-        ),
-        call(
-            activations(size, prompt(size)),
-            "Llama 3 8B, sequence parallel: a layer's sums, half of the tokens for each",
-            tiled=True,
-        ),
-    ]
-
-
 def heads(size: Preset) -> list[Arguments]:
     """Queries of all heads of half of the tokens, exchanged for all tokens of half of the heads."""
     return [
@@ -102,8 +72,28 @@ ROWS: dict[str, Variants] = {
     "lax.pmin": lambda size: [
         call(each(1, dtype="float32"), "a flag whether all gradients are finite: latency")
     ],
-    "lax.all_gather": gathered,
-    "lax.psum_scatter": scattered,
+    "lax.all_gather": lambda size: [
+        call(
+            weights(size, DEVICES),
+            "Llama 3 8B, fully sharded: attention's last matrix, of which each has half",
+            tiled=True,
+        ),
+        call(
+            activations(size, prompt(size) // DEVICES),
+            "Llama 3 8B, sequence parallel: all of 2048 tokens before attention",
+            tiled=True,
+        ),
+    ],
+    "lax.psum_scatter": lambda size: [
+        call(
+            weights(size), "Llama 3 8B, fully sharded: a gradient summed, half for each", tiled=True
+        ),
+        call(
+            activations(size, prompt(size)),
+            "Llama 3 8B, sequence parallel: a layer's sums, half of the tokens for each",
+            tiled=True,
+        ),
+    ],
     "lax.all_to_all": heads,
     "lax.ppermute": lambda size: [
         call(

@@ -11,7 +11,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import matrix_to_diagonalise
 from opperf.rules.image_shapes import channels_last, feature_maps, network_maps
 from opperf.rules.jax.properties import body
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -22,6 +22,7 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
+    call,
     fixed,
     tensor,
     tensors,
@@ -43,23 +44,22 @@ def steps(size: Preset) -> tuple[int, int, int]:
     return (size.extent(128, least=8), size.batch, size.extent(512, least=32))
 
 
-def scanned(size: Preset) -> Iterable[Arguments]:
+def scanned(size: Preset) -> Rows:
     """Loops over time, of little and of more work in each step."""
     time, batch, width = steps(size)
-    yield {
-        "f": body("decayed_sum"),
-        "init": tensor(batch, width),
-        "xs": tensor(time, batch, width),
-        WHY: "a linear state-space layer step by step: each step is bound by memory",
-    }
     recurrent: Arguments = {
         "f": body("recurrent_step"),
         "init": Fields({"hidden": tensor(batch, width), "weight": weight(width)}),
         "xs": tensor(time, batch, width),
     }
-    yield {**recurrent, WHY: "a plain recurrent layer, a product of matrices in each step"}
-    yield {**recurrent, "unroll": 4, WHY: "the same layer, four steps of the loop written out"}
-    yield {**recurrent, "reverse": True, WHY: "the backward half of a bidirectional layer"}
+    return {
+        "a linear state-space layer step by step: each step is bound by memory": call(
+            f=body("decayed_sum"), init=tensor(batch, width), xs=tensor(time, batch, width)
+        ),
+        "a plain recurrent layer, a product of matrices in each step": call(**recurrent),
+        "the same layer, four steps of the loop written out": call(**recurrent, unroll=4),
+        "the backward half of a bidirectional layer": call(**recurrent, reverse=True),
+    }
 
 
 def weight(width: int) -> TensorSpec:
@@ -88,27 +88,26 @@ def looped(size: Preset) -> Iterable[Arguments]:
         }
 
 
-def counted(size: Preset) -> Iterable[Arguments]:
+def counted(size: Preset) -> Rows:
     """Loops of a number of steps that is known, and of one that a program finds."""
     heat: Arguments = {"lower": 0, "body_fun": body("heat_step"), "init_val": tensor(*vector(size))}
-    yield {**heat, "upper": 20, WHY: "twenty explicit steps of the heat equation on a line"}
-    yield {
-        **heat,
-        "upper": fixed(fill=Fill("constant", 20.0), dtype="int32"),
-        WHY: "the same with a number of steps that a program finds: no gradient in reverse",
-    }
     rows, columns = matrix_to_diagonalise(size)
-    yield {
-        "lower": 0,
-        "upper": 10,
-        "body_fun": body("power_step"),
-        "init_val": Fields(
-            {
-                "matrix": tensor(rows, columns, fill=POSITIVE_DEFINITE),
-                "vector": tensor(columns, fill=POSITIVE),
-            }
+    return {
+        "twenty explicit steps of the heat equation on a line": call(**heat, upper=20),
+        "the same with a number of steps that a program finds: no gradient in reverse": call(
+            **heat, upper=fixed(fill=Fill("constant", 20.0), dtype="int32")
         ),
-        WHY: "ten steps of the power method, as spectral normalisation estimates a norm",
+        "ten steps of the power method, as spectral normalisation estimates a norm": call(
+            lower=0,
+            upper=10,
+            body_fun=body("power_step"),
+            init_val=Fields(
+                {
+                    "matrix": tensor(rows, columns, fill=POSITIVE_DEFINITE),
+                    "vector": tensor(columns, fill=POSITIVE),
+                }
+            ),
+        ),
     }
 
 
@@ -118,106 +117,68 @@ def layers(size: Preset) -> tuple[TensorSpec, TensorSpec]:
     return tensor(size.extent(1024), units), weight(units)
 
 
-def branched(size: Preset) -> Iterable[Arguments]:
+def branched(size: Preset) -> Rows:
     """Two functions of an array, of which a condition chooses one."""
     condition = fixed(fill=ONES, dtype="bool")
-    yield {
-        "pred": condition,
-        "true_fun": body("clip_by_norm"),
-        "false_fun": body("unchanged"),
-        "operands": tensors([tensor(*vector(size))]),
-        WHY: "a gradient that is clipped where its norm is too large",
-    }
-    yield {
-        "pred": condition,
-        "true_fun": body("gelu_layer"),
-        "false_fun": body("relu_layer"),
-        "operands": tensors(layers(size)),
-        WHY: "one of two dense layers, as early exit chooses",
+    return {
+        "a gradient that is clipped where its norm is too large": call(
+            pred=condition,
+            true_fun=body("clip_by_norm"),
+            false_fun=body("unchanged"),
+            operands=tensors([tensor(*vector(size))]),
+        ),
+        "one of two dense layers, as early exit chooses": call(
+            pred=condition,
+            true_fun=body("gelu_layer"),
+            false_fun=body("relu_layer"),
+            operands=tensors(layers(size)),
+        ),
     }
 
 
-def switched(size: Preset) -> Iterable[Arguments]:
+def switched(size: Preset) -> Rows:
     """Several functions of an array, of which an index chooses one."""
     branches = tuple(body(name) for name in ("gelu_layer", "relu_layer", "tanh_layer"))
-    yield {
-        "index": fixed(fill=below(len(branches)), dtype="int32"),
-        "branches": branches,
-        "operands": tensors(layers(size)),
-        WHY: "one of three dense layers, as a search for architectures samples them",
-    }
-    yield {
-        "index": fixed(fill=below(2), dtype="int32"),
-        "branches": (lax("sin"), lax("cos")),
-        "operands": tensors([tensor(64)]),
-        WHY: "one of two functions of few numbers: mostly the branch's own overhead",
+    return {
+        "one of three dense layers, as a search for architectures samples them": call(
+            index=fixed(fill=below(len(branches)), dtype="int32"),
+            branches=branches,
+            operands=tensors(layers(size)),
+        ),
+        "one of two functions of few numbers: mostly the branch's own overhead": call(
+            index=fixed(fill=below(2), dtype="int32"),
+            branches=(lax("sin"), lax("cos")),
+            operands=tensors([tensor(64)]),
+        ),
     }
 
 
-def mapped(size: Preset) -> Iterable[Arguments]:
+def mapped(size: Preset) -> Rows:
     """A function of each sample, in a loop and in batches of it."""
     samples = tensor(size.extent(64, least=8), 64, 128)
-    yield {
-        "f": body("gram_matrix"),
-        "xs": samples,
-        WHY: "each sample's Gram matrix, one after the other, to save memory",
-    }
-    yield {
-        "f": body("gram_matrix"),
-        "xs": samples,
-        "batch_size": 8,
-        WHY: "the same, eight samples at a time",
+    return {
+        "each sample's Gram matrix, one after the other, to save memory": call(
+            f=body("gram_matrix"), xs=samples
+        ),
+        "the same, eight samples at a time": call(f=body("gram_matrix"), xs=samples, batch_size=8),
     }
 
 
-def associative(size: Preset) -> Iterable[Arguments]:
+def associative(size: Preset) -> Rows:
     """Prefixes of sequences, computed in parallel."""
     time, batch, width = steps(size)
     decays = tensor(time, batch, width, fill=between(0.8, 1.0))
-    yield {
-        "fn": body("linear_recurrence"),
-        "elems": tensors([decays, tensor(time, batch, width)]),
-        WHY: "S5's and Mamba's recurrence h = a h + b over time, in parallel",
-    }
-    yield {
-        "fn": lax("add"),
-        "elems": tensor(*square(size)),
-        "axis": 1,
-        WHY: "sums of the prefixes of rows, as a cumulative sum in logarithmic depth",
-    }
-    yield {
-        "fn": lax("max"),
-        "elems": tensor(time, batch, width),
-        "reverse": True,
-        WHY: "the maximum from each step on, as an upper envelope of returns",
-    }
-
-
-def reduced(size: Preset) -> Iterable[Arguments]:
-    """Sums, and combinations that XLA has no operation for."""
-    for why, function, begin, axes in (
-        ("sums along rows, which JAX knows as a reduction of its own", lax("add"), 0.0, (1,)),
-        ("the maximum of each column", lax("max"), MINUS_INFINITY, (0,)),
-        (
-            "the logarithm of sums of exponentials, by a function of one's own",
-            body("log_add"),
-            fixed(fill=Fill("constant", -100.0)),
-            (1,),
+    return {
+        "S5's and Mamba's recurrence h = a h + b over time, in parallel": call(
+            fn=body("linear_recurrence"), elems=tensors([decays, tensor(time, batch, width)])
         ),
-        (
-            "the number furthest from zero of all, by a function of one's own",
-            body("larger_magnitude"),
-            fixed(fill=ZEROS),
-            (0, 1),
+        "sums of the prefixes of rows, as a cumulative sum in logarithmic depth": call(
+            fn=lax("add"), elems=tensor(*square(size)), axis=1
         ),
-    ):
-        yield {
-            "operands": tensor(*square(size)),
-            "init_values": begin,
-            "computation": function,
-            "dimensions": axes,
-            WHY: why,
-        }
+        "the maximum from each step on, as an upper envelope of returns": call(
+            fn=lax("max"), elems=tensor(time, batch, width), reverse=True
+        ),
+    }
 
 
 def windows(size: Preset) -> Iterable[Arguments]:
@@ -303,37 +264,6 @@ PROBABLE = between(0.5, 1.0)
 """Guesses near the root, at 0.739."""
 
 
-def by_platform(size: Preset) -> Iterable[Arguments]:
-    """A function for CPUs, and one for all other devices."""
-    yield {
-        "args": tensors([tensor(*square(size))]),
-        "cpu": lax("sin"),
-        "default": lax("cos"),
-        WHY: "a kernel of one platform, and a function in its place elsewhere",
-    }
-    yield {
-        "args": tensors(layers(size)),
-        "default": body("gelu_layer"),
-        WHY: "a dense layer that has no kernel of its own on any platform",
-    }
-
-
-def along_axis(size: Preset) -> Iterable[Arguments]:
-    """A function of each row, and one of each column that returns a number."""
-    yield {
-        "func1d": body("centred"),
-        "axis": 1,
-        "arr": tensor(*square(size)),
-        WHY: "rows without their means, written for one row",
-    }
-    yield {
-        "func1d": Function("jax.numpy.linalg.norm"),
-        "axis": 0,
-        "arr": tensor(*tall(size)),
-        WHY: "the norm of each column, written for one column",
-    }
-
-
 def over_axes(size: Preset) -> Iterable[Arguments]:
     """A reduction along one axis after the other."""
     for why, function in (
@@ -343,48 +273,68 @@ def over_axes(size: Preset) -> Iterable[Arguments]:
         yield {"func": function, "a": tensor(*cube(size)), "axes": (0, 1), WHY: why}
 
 
-def of_places(size: Preset) -> Iterable[Arguments]:
-    """A function of the indices of a grid."""
-    yield {
-        "function": body("distance_to_corner"),
-        "shape": square(size),
-        WHY: "distances of a grid's places, as a mask of a spectrum",
-    }
-    yield {
-        "function": Function("jax.numpy.add"),
-        "shape": (size.extent(256), 64),
-        "dtype": "int32",
-        WHY: "sums of two indices, as a Hankel matrix is filled",
-    }
-
-
-def minimized(size: Preset) -> Iterable[Arguments]:
-    """A function to minimise, which is compiled with the loop."""
-    yield {
-        "fun": body("rosenbrock"),
-        "x0": fixed(size.extent(16, least=2)),
-        "method": "BFGS",
-        WHY: "a likelihood of a few parameters by BFGS: short vectors, many steps",
-    }
-
-
 VARIANTS: Mapping[str, Variants] = {
-    "jnp.apply_along_axis": along_axis,
+    "jnp.apply_along_axis": lambda size: {
+        "rows without their means, written for one row": call(
+            func1d=body("centred"), axis=1, arr=tensor(*square(size))
+        ),
+        "the norm of each column, written for one column": call(
+            func1d=Function("jax.numpy.linalg.norm"), axis=0, arr=tensor(*tall(size))
+        ),
+    },
     "jnp.apply_over_axes": over_axes,
-    "jnp.fromfunction": of_places,
+    "jnp.fromfunction": lambda size: {
+        "distances of a grid's places, as a mask of a spectrum": call(
+            function=body("distance_to_corner"), shape=square(size)
+        ),
+        "sums of two indices, as a Hankel matrix is filled": call(
+            function=Function("jax.numpy.add"), shape=(size.extent(256), 64), dtype="int32"
+        ),
+    },
     "lax.associative_scan": associative,
     "lax.cond": branched,
     "lax.custom_linear_solve": linear_system,
     "lax.custom_root": root,
     "lax.fori_loop": counted,
     "lax.map": mapped,
-    "lax.platform_dependent": by_platform,
-    "lax.reduce": reduced,
+    "lax.platform_dependent": lambda size: {
+        "a kernel of one platform, and a function in its place elsewhere": call(
+            args=tensors([tensor(*square(size))]), cpu=lax("sin"), default=lax("cos")
+        ),
+        "a dense layer that has no kernel of its own on any platform": call(
+            args=tensors(layers(size)), default=body("gelu_layer")
+        ),
+    },
+    "lax.reduce": lambda size: {
+        why: call(
+            operands=tensor(*square(size)), init_values=begin, computation=function, dimensions=axes
+        )
+        for why, function, begin, axes in (
+            ("sums along rows, which JAX knows as a reduction of its own", lax("add"), 0.0, (1,)),
+            ("the maximum of each column", lax("max"), MINUS_INFINITY, (0,)),
+            (
+                "the logarithm of sums of exponentials, by a function of one's own",
+                body("log_add"),
+                fixed(fill=Fill("constant", -100.0)),
+                (1,),
+            ),
+            (
+                "the number furthest from zero of all, by a function of one's own",
+                body("larger_magnitude"),
+                fixed(fill=ZEROS),
+                (0, 1),
+            ),
+        )
+    },
     "lax.reduce_window": windows,
     "lax.scan": scanned,
     "lax.switch": switched,
     "lax.while_loop": looped,
-    "scipy.optimize.minimize": minimized,
+    "scipy.optimize.minimize": lambda size: {
+        "a likelihood of a few parameters by BFGS: short vectors, many steps": call(
+            fun=body("rosenbrock"), x0=fixed(size.extent(16, least=2)), method="BFGS"
+        )
+    },
 }
 """Configurations by function."""
 

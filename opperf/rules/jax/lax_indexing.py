@@ -10,10 +10,10 @@ from opperf.rules.bert import HEADS, WIDTH
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import FEATURES, mask, nodes
 from opperf.rules.jax.properties import body
-from opperf.rules.registering import Families, entry_of
+from opperf.rules.registering import Families, Rows, entry_of
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, Arguments, below, donated, fixed, tensor, tensors
+from opperf.rules.values import POSITIVE, Arguments, below, call, donated, fixed, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -39,50 +39,48 @@ ROWS = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0
 """Whole rows of a matrix, each at an index of one element."""
 
 
-def gathered(size: Preset) -> Iterable[Arguments]:
+def gathered(size: Preset) -> Rows:
     """Rows of a table, single elements, and windows."""
     rows, columns = tall(size)
     (count,) = line(size)
-    yield {
-        "operand": tensor(rows, columns),
-        "start_indices": indices(count, 1, limit=rows),
-        "dimension_numbers": Fields(dict(ROWS)),
-        "slice_sizes": (1, columns),
-        WHY: "rows of a table at random, such as word vectors: short copies",
-    }
-    yield {
-        "operand": tensor(rows, columns),
-        "start_indices": indices(count, 1, limit=rows),
-        "dimension_numbers": Fields(dict(ROWS)),
-        "slice_sizes": (1, columns),
-        "mode": IN_RANGE,
-        WHY: "the same rows without a check of the indices",
-    }
     side = square(size)[0]
-    yield {
-        "operand": tensor(side, side),
-        "start_indices": indices(count, 2, limit=side),
-        "dimension_numbers": Fields(
-            {"offset_dims": (), "collapsed_slice_dims": (0, 1), "start_index_map": (0, 1)}
-        ),
-        "slice_sizes": (1, 1),
-        WHY: "single elements at rows and columns, as x[i, j]",
-    }
     batch, length, window = size.batch, size.extent(16000, least=640), 400
-    yield {
-        "operand": tensor(batch, length),
-        "start_indices": indices(batch, 100, 1, limit=length - window + 1),
-        "dimension_numbers": Fields(
-            {
-                "offset_dims": (2,),
-                "collapsed_slice_dims": (),
-                "start_index_map": (1,),
-                "operand_batching_dims": (0,),
-                "start_indices_batching_dims": (0,),
-            }
+    return {
+        "rows of a table at random, such as word vectors: short copies": call(
+            operand=tensor(rows, columns),
+            start_indices=indices(count, 1, limit=rows),
+            dimension_numbers=Fields(dict(ROWS)),
+            slice_sizes=(1, columns),
         ),
-        "slice_sizes": (1, window),
-        WHY: "frames of sound that begin anywhere, of each recording its own",
+        "the same rows without a check of the indices": call(
+            operand=tensor(rows, columns),
+            start_indices=indices(count, 1, limit=rows),
+            dimension_numbers=Fields(dict(ROWS)),
+            slice_sizes=(1, columns),
+            mode=IN_RANGE,
+        ),
+        "single elements at rows and columns, as x[i, j]": call(
+            operand=tensor(side, side),
+            start_indices=indices(count, 2, limit=side),
+            dimension_numbers=Fields(
+                {"offset_dims": (), "collapsed_slice_dims": (0, 1), "start_index_map": (0, 1)}
+            ),
+            slice_sizes=(1, 1),
+        ),
+        "frames of sound that begin anywhere, of each recording its own": call(
+            operand=tensor(batch, length),
+            start_indices=indices(batch, 100, 1, limit=length - window + 1),
+            dimension_numbers=Fields(
+                {
+                    "offset_dims": (2,),
+                    "collapsed_slice_dims": (),
+                    "start_index_map": (1,),
+                    "operand_batching_dims": (0,),
+                    "start_indices_batching_dims": (0,),
+                }
+            ),
+            slice_sizes=(1, window),
+        ),
     }
 
 
@@ -190,79 +188,77 @@ def cache(size: Preset) -> tuple[int, int, int, int]:
     return (size.images, size.extent(1024, least=32), HEADS, WIDTH)
 
 
-def sliced(size: Preset) -> Iterable[Arguments]:
+def sliced(size: Preset) -> Rows:
     """Crops and blocks at places that a program finds."""
     rows, columns = square(size)
-    yield {
-        "operand": tensor(rows, columns),
-        "start_indices": tensors([place(rows // 2), place(columns // 2)]),
-        "slice_sizes": (rows // 2, columns // 2),
-        WHY: "a block of a matrix at an index that a loop counts, for blocked attention",
-    }
     side = size.side(256)
     crop = 7 * side // 8
-    yield {
-        "operand": tensor(size.images, side, side, 3),
-        "start_indices": tensors(
-            [place(1), place(side - crop + 1), place(side - crop + 1), place(1)]
+    return {
+        "a block of a matrix at an index that a loop counts, for blocked attention": call(
+            operand=tensor(rows, columns),
+            start_indices=tensors([place(rows // 2), place(columns // 2)]),
+            slice_sizes=(rows // 2, columns // 2),
         ),
-        "slice_sizes": (size.images, crop, crop, 3),
-        WHY: "images cropped at random, all at the same place, channels last",
+        "images cropped at random, all at the same place, channels last": call(
+            operand=tensor(size.images, side, side, 3),
+            start_indices=tensors(
+                [place(1), place(side - crop + 1), place(side - crop + 1), place(1)]
+            ),
+            slice_sizes=(size.images, crop, crop, 3),
+        ),
     }
 
 
-def sliced_along(size: Preset) -> Iterable[Arguments]:
+def sliced_along(size: Preset) -> Rows:
     """A part of one axis."""
     rows, columns = square(size)
     part = rows // 4
-    for why, axis, start in (
-        ("a batch of a data set in memory, at a step that a loop counts", 0, part),
-        ("columns in the middle of long rows: strided copies", 1, columns // 8),
-    ):
-        yield {
-            "operand": tensor(rows, columns),
-            "start_index": place(start),
-            "slice_size": part,
-            "axis": axis,
-            WHY: why,
-        }
+    return {
+        why: call(
+            operand=tensor(rows, columns), start_index=place(start), slice_size=part, axis=axis
+        )
+        for why, axis, start in (
+            ("a batch of a data set in memory, at a step that a loop counts", 0, part),
+            ("columns in the middle of long rows: strided copies", 1, columns // 8),
+        )
+    }
 
 
-def updated(size: Preset) -> Iterable[Arguments]:
+def updated(size: Preset) -> Rows:
     """A part of an array that is replaced."""
     batch, length, heads, width = cache(size)
-    yield {
-        "operand": donated(batch, length, heads, width),
-        "update": fixed(batch, 1, heads, width),
-        "start_indices": tensors([place(1), place(length), place(1), place(1)]),
-        WHY: "a decoder's cache, donated, with one token more: a small write to a large array",
-    }
     rows, columns = square(size)
-    yield {
-        "operand": tensor(rows, columns),
-        "update": tensor(rows // 2, columns // 2),
-        "start_indices": tensors([place(rows // 2), place(columns // 2)]),
-        WHY: "a block of a matrix, for a blocked factorisation",
+    return {
+        "a decoder's cache, donated, with one token more: a small write to a large array": call(
+            operand=donated(batch, length, heads, width),
+            update=fixed(batch, 1, heads, width),
+            start_indices=tensors([place(1), place(length), place(1), place(1)]),
+        ),
+        "a block of a matrix, for a blocked factorisation": call(
+            operand=tensor(rows, columns),
+            update=tensor(rows // 2, columns // 2),
+            start_indices=tensors([place(rows // 2), place(columns // 2)]),
+        ),
     }
 
 
-def updated_along(size: Preset) -> Iterable[Arguments]:
+def updated_along(size: Preset) -> Rows:
     """A part of one axis that is replaced."""
     batch, length, heads, width = cache(size)
     prompt = length // 4
-    yield {
-        "operand": donated(batch, length, heads, width),
-        "update": fixed(batch, prompt, heads, width),
-        "start_index": place(length - prompt),
-        "axis": 1,
-        WHY: "a decoder's cache, donated, filled with a prompt of a quarter of its length",
-    }
-    yield {
-        "operand": tensor(length, heads * width),
-        "update": tensor(1, heads * width),
-        "start_index": place(length),
-        "axis": 0,
-        WHY: "a step's results among those of all steps, as a loop collects them",
+    return {
+        "a decoder's cache, donated, filled with a prompt of a quarter of its length": call(
+            operand=donated(batch, length, heads, width),
+            update=fixed(batch, prompt, heads, width),
+            start_index=place(length - prompt),
+            axis=1,
+        ),
+        "a step's results among those of all steps, as a loop collects them": call(
+            operand=tensor(length, heads * width),
+            update=tensor(1, heads * width),
+            start_index=place(length),
+            axis=0,
+        ),
     }
 
 
@@ -306,22 +302,18 @@ def at_one(is_dynamic: bool, size: Preset) -> Iterable[Arguments]:
         yield {"operand": tensor(*shape), "index": at, "axis": axis, "keepdims": keeps, WHY: why}
 
 
-def taken(size: Preset) -> Iterable[Arguments]:
+def taken(size: Preset) -> Rows:
     """Slices at indices of several axes."""
     side = square(size)[0]
     (count,) = line(size)
-    yield {
-        "src": tensor(side, side),
-        "idxs": tensors([indices(count, limit=side)] * 2),
-        "axes": (0, 1),
-        WHY: "single elements at rows and columns, as x[i, j]",
-    }
     rows, columns = tall(size)
-    yield {
-        "src": tensor(rows, columns),
-        "idxs": tensors([indices(count, limit=rows)]),
-        "axes": (0,),
-        WHY: "rows of a table at random, such as word vectors",
+    return {
+        "single elements at rows and columns, as x[i, j]": call(
+            src=tensor(side, side), idxs=tensors([indices(count, limit=side)] * 2), axes=(0, 1)
+        ),
+        "rows of a table at random, such as word vectors": call(
+            src=tensor(rows, columns), idxs=tensors([indices(count, limit=rows)]), axes=(0,)
+        ),
     }
 
 
@@ -342,12 +334,10 @@ add_rows(FAMILIES.add, VARIANTS)
 
 
 FURTHER: Mapping[str, Variants] = {
-    "lax.select_n": lambda size: [
-        {
-            "which": mask(square(size)),
-            "cases": tensors([tensor(*square(size))] * 2),
-            WHY: "a mask of two arrays, which is what jnp.where becomes",
-        }
-    ]
+    "lax.select_n": lambda size: {
+        "a mask of two arrays, which is what jnp.where becomes": call(
+            which=mask(square(size)), cases=tensors([tensor(*square(size))] * 2)
+        )
+    }
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -17,7 +17,7 @@ from opperf.rules.families.linalg import (
     stack_of_matrices,
     symmetric,
 )
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -25,6 +25,7 @@ from opperf.rules.values import (
     UPPER_TRIANGULAR,
     Arguments,
     between,
+    call,
     fixed,
     literal,
     tensor,
@@ -118,17 +119,15 @@ def updated_factor(size: Preset) -> Iterable[Arguments]:
         yield {"r_matrix": factor, "w_vector": tensor(rows), WHY: why}
 
 
-def own_product(size: Preset) -> Iterable[Arguments]:
+def own_product(size: Preset) -> Rows:
     """A matrix times its own transpose, and added to another."""
     rows, columns = square(size)
     made: Arguments = {"a_matrix": tensor(rows, columns), "c_matrix": definite((rows, rows))}
-    yield {**made, WHY: "products of all pairs of rows, of which half is computed: a Gram matrix"}
-    yield {
-        **made,
-        "alpha": 0.1,
-        "beta": 0.9,
-        "symmetrize_output": True,
-        WHY: "a running average of a gradient's products, as the statistics of Shampoo",
+    return {
+        "products of all pairs of rows, of which half is computed: a Gram matrix": call(**made),
+        "a running average of a gradient's products, as the statistics of Shampoo": call(
+            **made, alpha=0.1, beta=0.9, symmetrize_output=True
+        ),
     }
 
 
@@ -144,51 +143,14 @@ def diagonalised(size: Preset) -> Iterable[Arguments]:
     }
 
 
-def reduced(size: Preset) -> Iterable[Arguments]:
-    """Matrices that reflections bring to a simpler form."""
-    yield {
-        "a": tensor(*matrix_to_diagonalise(size)),
-        WHY: "one matrix that is not symmetric, before its eigenvalues are iterated for",
-    }
-    yield {
-        "a": tensor(*stack_of_matrices(size)),
-        WHY: "a stack of small Jacobians, of a system at many points: LAPACK for each",
-    }
-
-
-def reduced_to_three(size: Preset) -> Iterable[Arguments]:
-    """Symmetric matrices that reflections bring to three diagonals."""
-    yield {
-        "a": definite(matrix_to_diagonalise(size)),
-        WHY: "one covariance, before its eigenvalues are iterated for",
-    }
-    yield {
-        "a": definite(stack_of_matrices(size)),
-        WHY: "a stack of small covariances, such as a mixture's: LAPACK for each",
-    }
-
-
-def schur(size: Preset) -> Iterable[Arguments]:
+def schur(size: Preset) -> Rows:
     """Matrices that are not symmetric."""
     shape = matrix_to_diagonalise(size)
-    yield {"x": tensor(*shape), WHY: "one matrix, as the square root of a matrix needs it"}
-    yield {
-        "x": tensor(*shape),
-        "compute_schur_vectors": False,
-        WHY: "its triangle alone, whose blocks have the eigenvalues",
-    }
-
-
-def polar(size: Preset) -> Iterable[Arguments]:
-    """A general matrix, and a symmetric one."""
-    yield {
-        "x": tensor(*matrix_to_diagonalise(size)),
-        WHY: "a layer's update to the nearest orthogonal matrix, as Muon takes it",
-    }
-    yield {
-        "x": definite(matrix_to_diagonalise(size)),
-        "is_hermitian": True,
-        WHY: "a symmetric matrix, as a spectral divide-and-conquer splits it",
+    return {
+        "one matrix, as the square root of a matrix needs it": call(x=tensor(*shape)),
+        "its triangle alone, whose blocks have the eigenvalues": call(
+            x=tensor(*shape), compute_schur_vectors=False
+        ),
     }
 
 
@@ -218,15 +180,36 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.cholesky_update": updated_factor,
     "lax.linalg.eig": diagonalised,
     "lax.linalg.eigh": lambda size: symmetric(CANONICAL["eigenvectors_of_symmetric"], size),
-    "lax.linalg.hessenberg": reduced,
+    "lax.linalg.hessenberg": lambda size: {
+        "one matrix that is not symmetric, before its eigenvalues are iterated for": call(
+            a=tensor(*matrix_to_diagonalise(size))
+        ),
+        "a stack of small Jacobians, of a system at many points: LAPACK for each": call(
+            a=tensor(*stack_of_matrices(size))
+        ),
+    },
     # Its pivots count from zero, those of the operation from one.
     "lax.linalg.lu": lambda size: of_definite(CANONICAL["lu_packed"], size),
     "lax.linalg.lu_pivots_to_permutation": permuted,
-    "lax.linalg.qdwh": polar,
+    "lax.linalg.qdwh": lambda size: {
+        "a layer's update to the nearest orthogonal matrix, as Muon takes it": call(
+            x=tensor(*matrix_to_diagonalise(size))
+        ),
+        "a symmetric matrix, as a spectral divide-and-conquer splits it": call(
+            x=definite(matrix_to_diagonalise(size)), is_hermitian=True
+        ),
+    },
     "lax.linalg.schur": schur,
     "lax.linalg.symmetric_product": own_product,
     "lax.linalg.triangular_solve": triangular,
-    "lax.linalg.tridiagonal": reduced_to_three,
+    "lax.linalg.tridiagonal": lambda size: {
+        "one covariance, before its eigenvalues are iterated for": call(
+            a=definite(matrix_to_diagonalise(size))
+        ),
+        "a stack of small covariances, such as a mixture's: LAPACK for each": call(
+            a=definite(stack_of_matrices(size))
+        ),
+    },
     "lax.linalg.tridiagonal_solve": tridiagonal,
 }
 """Configurations by function."""

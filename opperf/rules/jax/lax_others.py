@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from opperf.model import Device, DType
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import network_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, REQUESTED, Arguments, between, fixed, tensor
+from opperf.rules.values import POSITIVE, REQUESTED, Arguments, between, call, fixed, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -56,18 +56,20 @@ def uniform(size: Preset) -> Iterable[Arguments]:
         yield {"a": bounds[0], "b": bounds[1], "shape": shape, WHY: why}
 
 
-def bits(size: Preset) -> Iterable[Arguments]:
+def bits(size: Preset) -> Rows:
     """Four words of state, and a shape to fill."""
     state = fixed(4, fill=between(0.0, 2.0**31), dtype="uint32")
-    for why, shape, dtype in (
-        (
-            "32 bits for each element of a mask, by the device's own generator",
-            square(size),
-            "uint32",
-        ),
-        ("bytes of random bits, for stochastic rounding", vector(size), "uint8"),
-    ):
-        yield {"key": state, "shape": shape, "dtype": dtype, WHY: why}
+    return {
+        why: call(key=state, shape=shape, dtype=dtype)
+        for why, shape, dtype in (
+            (
+                "32 bits for each element of a mask, by the device's own generator",
+                square(size),
+                "uint32",
+            ),
+            ("bytes of random bits, for stochastic rounding", vector(size), "uint8"),
+        )
+    }
 
 
 def gamma_samples(size: Preset) -> Iterable[Arguments]:
@@ -81,27 +83,21 @@ def gamma_samples(size: Preset) -> Iterable[Arguments]:
 
 
 VARIANTS: Mapping[str, Variants] = {
-    "lax.dce_sink": lambda size: [
-        {"val": tensor(*square(size)), WHY: "a result that is computed though nothing uses it"}
-    ],
-    "lax.empty": lambda size: [
-        {
-            "shape": square(size),
-            "dtype": DType(REQUESTED),
-            WHY: "a buffer of results: not written to",
-        }
-    ],
+    "lax.dce_sink": lambda size: {
+        "a result that is computed though nothing uses it": call(val=tensor(*square(size)))
+    },
+    "lax.empty": lambda size: {
+        "a buffer of results: not written to": call(shape=square(size), dtype=DType(REQUESTED))
+    },
     "lax.fft": transformed,
     "lax.random_gamma_grad": gamma_samples,
     "lax.rng_bit_generator": bits,
     "lax.rng_uniform": uniform,
-    "lax.with_sharding_constraint": lambda size: [
-        {
-            "x": tensor(*square(size)),
-            "shardings": Device(),
-            WHY: "activations held on the device that they are on: nothing to copy",
-        }
-    ],
+    "lax.with_sharding_constraint": lambda size: {
+        "activations held on the device that they are on: nothing to copy": call(
+            x=tensor(*square(size)), shardings=Device()
+        )
+    },
 }
 """Configurations by function."""
 

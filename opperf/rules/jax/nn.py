@@ -15,7 +15,7 @@ from opperf.rules.families.reductions import ATOMS, runs
 from opperf.rules.image_shapes import channels_last, feature_maps
 from opperf.rules.jax.lax_elementwise import with_narrow_indices
 from opperf.rules.llama import feed_forward, prompt
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import FEW, Shape, square, tall, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -188,7 +188,7 @@ def of_one(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("nn.standardize")
-def standardize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def standardize(operator: Operator, size: Preset) -> Rows:
     """Tensors along each axis that networks normalise, and statistics that are known."""
     words = sentences(size)
     maps = channels_last(feature_maps(size))
@@ -204,8 +204,7 @@ def standardize(operator: Operator, size: Preset) -> Iterable[Arguments]:
             {**channels, **known},
         ),
     )
-    for why, shape, options in kinds:
-        yield {"x": tensor(*shape), **options, WHY: why}
+    return {why: call(x=tensor(*shape), **options) for why, shape, options in kinds}
 
 
 @FAMILIES.add("nn.logmeanexp")
@@ -221,36 +220,34 @@ def logmeanexp(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.also("nn.softmax")
-def masked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def masked(operator: Operator, size: Preset) -> Rows:
     """Scores with a mask of each sentence. Every row has elements that are not masked."""
     shape = scores(size)
-    yield {
-        "x": tensor(*shape),
-        "where": fixed(shape[0], 1, 1, shape[-1], fill=PADDED, dtype="bool"),
-        WHY: "BERT-base, scores of its heads, padding masked",
+    return {
+        "BERT-base, scores of its heads, padding masked": call(
+            x=tensor(*shape), where=fixed(shape[0], 1, 1, shape[-1], fill=PADDED, dtype="bool")
+        )
     }
 
 
 @FAMILIES.also("nn.dot_product_attention")
-def attention(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def attention(operator: Operator, size: Preset) -> Rows:
     """Lengths of texts and windows of neighbours, which JAX makes masks of."""
     batch, length = tokens(size)
     few = max(1, batch // 4)
     heads = tensor(few, length, HEADS, WIDTH)
-    yield {
-        **dict.fromkeys(("query", "key", "value"), heads),
-        "key_value_seq_lengths": fixed(few, fill=below(length + 1, start=length // 2), dtype=INDEX),
-        WHY: "BERT-base, padding by the lengths of sentences",
-    }
     long = size.extent(1024, least=32)
     text, keys = tensor(1, long, 32, 128), tensor(1, long, 8, 128)
-    yield {
-        "query": text,
-        "key": keys,
-        "value": keys,
-        "is_causal": True,
-        "local_window_size": (long // 4, 0),
-        WHY: "a window of a quarter of the text, four heads of queries to one of keys",
+    return {
+        "BERT-base, padding by the lengths of sentences": call(
+            **dict.fromkeys(("query", "key", "value"), heads),
+            key_value_seq_lengths=fixed(
+                few, fill=below(length + 1, start=length // 2), dtype=INDEX
+            ),
+        ),
+        "a window of a quarter of the text, four heads of queries to one of keys": call(
+            query=text, key=keys, value=keys, is_causal=True, local_window_size=(long // 4, 0)
+        ),
     }
 
 

@@ -12,7 +12,7 @@ from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causa
 from opperf.rules.registering import Families
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PADDED, Arguments, below, fixed
+from opperf.rules.values import PADDED, Arguments, below, call, fixed
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -55,14 +55,13 @@ def two(names: str, fill: Fill, dtype: str, why: str) -> Variants:
 
 def nodes(names: str, why: str) -> Variants:
     """The configuration of a function of the ends of a large graph's sampled edges."""
-    return lambda size: [
-        {
+    return lambda size: {
+        f"nodes of a large graph in int64: {why}": call(
             **dict.fromkeys(
                 names.split(), fixed(*vector(size), fill=below(size.extent(NODES)), dtype=SIGNED)
-            ),
-            WHY: f"nodes of a large graph in int64: {why}",
-        }
-    ]
+            )
+        )
+    }
 
 
 OPERANDS = "x1 x2"
@@ -81,13 +80,11 @@ ROWS: dict[str, Variants] = {
     ),
     "bitwise_count": rows(CODES, {"x": (HASHES, UNSIGNED)}),
     "bitwise_xor": two(OPERANDS, HASHES, UNSIGNED, "two hashes of 32 bits mixed"),
-    "cumsum": lambda size: [
-        {
-            "a": fixed(size.batch, size.extent(4096), fill=PADDED, dtype=SIGNED),
-            "axis": 1,
-            WHY: "a mask of padding in int64, summed to tokens' positions",
-        }
-    ],
+    "cumsum": lambda size: {
+        "a mask of padding in int64, summed to tokens' positions": call(
+            a=fixed(size.batch, size.extent(4096), fill=PADDED, dtype=SIGNED), axis=1
+        )
+    },
     "divmod": rows(
         "flat indices in int64 to rows and columns", {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS
     ),

@@ -12,7 +12,7 @@ from opperf.rules.deviations import IN_DOUBLE
 from opperf.rules.families.linalg import definite, matrix_to_diagonalise
 from opperf.rules.families.products import RANK_ONE, factors
 from opperf.rules.families.transforms import AXES, along
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, tensors
@@ -124,13 +124,13 @@ DIFFERENCES = dict.fromkeys(
 NUCLEAR = "sum of singular values (nuclear), as the penalty of matrix completion"
 
 NORMS: dict[str, Variants] = {
-    "linalg.cond": lambda size: [
-        {"x": definite(matrix_to_diagonalise(size)), "p": norm, WHY: why}
+    "linalg.cond": lambda size: {
+        why: call(x=definite(matrix_to_diagonalise(size)), p=norm)
         for norm, why in (
             (None, "in the 2-norm, as before a system is solved: by singular values"),
             ("fro", "in the Frobenius norm, a cheaper bound of the other: by the inverse"),
         )
-    ],
+    },
     "linalg.norm": lambda size: {
         "of all elements, as to clip a gradient: a dot product": call(x=fixed(*square(size))),
         "sum of absolute values of each column, as to prune a layer's units": call(
@@ -164,11 +164,11 @@ add_rows(FAMILIES.add, NORMS)
 
 
 @FAMILIES.also("einsum")
-def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def einsum(operator: Operator, size: Preset) -> Rows:
     """Three operands, two at a time by BLAS."""
     why = "a tensor by two factors, in the cheapest order and by BLAS: without, one loop for all"
     made: Arguments = {"subscripts": RANK_ONE, "operands": factors(size)}
-    yield {**made, "optimize": True, WHY: why}
+    return {why: call(**made, optimize=True)}
 
 
 @FAMILIES.add("einsum_path")
@@ -185,36 +185,33 @@ def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 def of_matrices(one: str, stack: str) -> Variants:
     """The configurations of a function of one array: a matrix, and a stack, each with why."""
-    return lambda size: [
-        {"x": fixed(*square(size)), WHY: one},
-        {"x": fixed(*cube(size)), WHY: stack},
-    ]
+    return lambda size: {one: call(x=fixed(*square(size))), stack: call(x=fixed(*cube(size)))}
 
 
 STACKED: dict[str, Variants] = {
-    "matvec": lambda size: [
-        {"x1": fixed(*shape), "x2": fixed(*shape[:-2], shape[-1]), WHY: why}
+    "matvec": lambda size: {
+        why: call(x1=fixed(*shape), x2=fixed(*shape[:-2], shape[-1]))
         for shape, why in (
             (square(size), "a matrix by one vector, as a dense layer of one sample"),
             (cube(size), "each matrix of a stack by its vector, as keys by a query"),
         )
-    ],
-    "vecmat": lambda size: [
-        {"x1": fixed(*shape[:-1]), "x2": fixed(*shape), WHY: why}
+    },
+    "vecmat": lambda size: {
+        why: call(x1=fixed(*shape[:-1]), x2=fixed(*shape))
         for shape, why in (
             (square(size), "a vector by one matrix, as a step of a Markov chain"),
             (cube(size), "each vector by a matrix of a stack, as weights of attention by values"),
         )
-    ],
+    },
     **dict.fromkeys(
         ("vecdot", "linalg.vecdot"),
-        lambda size: [
-            {"x1": fixed(*shape), "x2": fixed(*shape), WHY: why}
+        lambda size: {
+            why: call(x1=fixed(*shape), x2=fixed(*shape))
             for shape, why in (
                 (square(size), "row by row, as scores of pairs of embeddings"),
                 (vector(size), "two long vectors, as a step of conjugate gradients"),
             )
-        ],
+        },
     ),
     "linalg.diagonal": of_matrices(
         "a matrix's diagonal, as the variances of a covariance: a view",

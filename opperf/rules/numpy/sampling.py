@@ -321,10 +321,7 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 def to_permute(vector: str, table: str) -> Variants:
     """The configurations of a function that permutes: a vector and a table, each with why."""
-    return lambda size: [
-        {"x": fixed(*line(size)), WHY: vector},
-        {"x": fixed(*square(size)), WHY: table},
-    ]
+    return lambda size: {vector: call(x=fixed(*line(size))), table: call(x=fixed(*square(size)))}
 
 
 def chosen(size: Preset) -> Iterable[Arguments]:
