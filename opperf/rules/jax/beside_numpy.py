@@ -41,11 +41,6 @@ def always(**values: Argument) -> Further:
     return lambda arguments: values
 
 
-def chosen(arguments: Arguments) -> dict[str, Argument]:
-    """The places where a condition holds, if there is nothing to choose from."""
-    return {} if "x" in arguments else {"size": elements(arguments, "condition")}
-
-
 MOST_PAIRS = 1 << 32
 """Of two lists' elements, of which JAX compares each pair unless asked to sort: of two million
 elements that takes minutes."""
@@ -90,7 +85,9 @@ FURTHER: Mapping[str, Further] = {
         ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
         at_most("x", fill_value=0),
     ),
-    "where": chosen,
+    "where": lambda arguments: (
+        {} if "x" in arguments else {"size": elements(arguments, "condition")}
+    ),
 }
 """Arguments of functions by NumPy's name. JAX's arrays are immutable, and a compiled program raises
 no error for an index."""

@@ -11,9 +11,9 @@ from opperf.model import Mapping as Fields
 from opperf.operations.uses import Array, Choice, Roles, Table, of_ranks, use
 from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH, layer_width
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, literal, tensor
+from opperf.rules.values import Arguments, call, fixed, literal, tensor
 from opperf.rules.variants import Variants, add_rows
 
 Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
@@ -38,21 +38,6 @@ def first_axes_roles(lhs: Array, rhs: Array, dimension_numbers: Contraction) -> 
     return {"x": lhs, "y": rhs, "axes": dimension_numbers[0]}
 
 
-def triangular_roles(
-    a: Array,
-    b: Array,
-    left_side: bool = False,
-    lower: bool = False,
-    transpose_a: bool = False,
-    unit_diagonal: bool = False,
-) -> dict[str, Any]:
-    """A triangular system."""
-    return {
-        **{"x": b, "triangle": a, "right": not left_side, "upper": not lower},
-        **{"transpose": transpose_a, "unit": unit_diagonal},
-    }
-
-
 REDUCED: dict[str, Argument] = {"full_matrices": False}
 """Vectors as many as values: of many rows there would be as many vectors of that length, and JAX
 has gradients of this form alone."""
@@ -72,7 +57,13 @@ OPERATIONS: Table = {
     "lax.linalg.ormqr": use("householder_times", "packed=a scales=taus other=c left transpose"),
     "lax.linalg.qr": use("qr", "x -full_matrices", also=REDUCED),
     "lax.linalg.svd": use("svd", "x -full_matrices", also=REDUCED),
-    "lax.linalg.triangular_solve": use("triangular_solution", triangular_roles),
+    "lax.linalg.triangular_solve": use(
+        "triangular_solution",
+        lambda a, b, left_side=False, lower=False, transpose_a=False, unit_diagonal=False: {
+            **{"x": b, "triangle": a, "right": not left_side, "upper": not lower},
+            **{"transpose": transpose_a, "unit": unit_diagonal},
+        },
+    ),
 }
 
 
@@ -82,14 +73,14 @@ EXPERTS = 8
 """Experts of a layer of Mixtral's."""
 
 
-def attention(size: Preset) -> Iterable[Arguments]:
+def attention(size: Preset) -> Rows:
     """Heads of attention as a stack of two axes."""
     heads = (size.images, HEADS, size.extent(128, least=8), WIDTH)
     batch, count, tokens, _ = heads
-    yield {
-        "lhs": tensor(batch, count, tokens, tokens),
-        "rhs": tensor(*heads),
-        WHY: "BERT-base, each head's scores by its values: a stack of two axes",
+    return {
+        "BERT-base, each head's scores by its values: a stack of two axes": call(
+            lhs=tensor(batch, count, tokens, tokens), rhs=tensor(*heads)
+        )
     }
 
 
@@ -136,23 +127,23 @@ def axes_of(contracted: tuple[int, int], rows: int, groups: tuple[int, ...]) -> 
     )
 
 
-def ragged_by_axes(size: Preset) -> Iterable[Arguments]:
+def ragged_by_axes(size: Preset) -> Rows:
     """The experts' layer, and the gradient of its weights."""
     units, inside = layer_width(size), layer_width(size, UNITS)
     sorted_tokens = tensor(tokens(size), units)
-    yield {
-        "lhs": sorted_tokens,
-        "rhs": tensor(EXPERTS, inside, units),
-        "group_sizes": loads(size),
-        "ragged_dot_dimension_numbers": axes_of((1, 2), 0, (0,)),
-        WHY: "tokens sorted by expert, each through its own layer, weights transposed",
-    }
-    yield {
-        "lhs": sorted_tokens,
-        "rhs": tensor(tokens(size), inside),
-        "group_sizes": loads(size),
-        "ragged_dot_dimension_numbers": axes_of((0, 0), 0, ()),
-        WHY: "the gradient of each expert's weights: sums over its own tokens",
+    return {
+        "tokens sorted by expert, each through its own layer, weights transposed": call(
+            lhs=sorted_tokens,
+            rhs=tensor(EXPERTS, inside, units),
+            group_sizes=loads(size),
+            ragged_dot_dimension_numbers=axes_of((1, 2), 0, (0,)),
+        ),
+        "the gradient of each expert's weights: sums over its own tokens": call(
+            lhs=sorted_tokens,
+            rhs=tensor(tokens(size), inside),
+            group_sizes=loads(size),
+            ragged_dot_dimension_numbers=axes_of((0, 0), 0, ()),
+        ),
     }
 
 

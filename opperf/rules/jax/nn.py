@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import Argument, Fill, Operator, TensorSpec
-from opperf.operations.uses import Array, Choice, Roles, Table, Values, merge, use, uses
+from opperf.operations.uses import Array, Choice, Roles, Table, merge, use, uses
 from opperf.rules.bert import HEADS, WIDTH, few_sentences, scores, sentences, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.families.reductions import ATOMS, runs
@@ -115,11 +115,6 @@ def attention_roles(
     }
 
 
-def tokens_first(made: Array, arguments: Values) -> Array:
-    """The result with the heads behind the tokens."""
-    return made.swapaxes(1, 2)
-
-
 def segment_roles(reduction: str) -> Any:
     """The conversion of rows and their segments to rows in the order of the segments."""
 
@@ -140,7 +135,10 @@ OPERATIONS: Table = merge(
     {
         "nn.celu": use("celu", "x slope=alpha"),
         "nn.dot_product_attention": use(
-            "attention", attention_roles, tokens_first, attention_arguments
+            "attention",
+            attention_roles,
+            lambda made, arguments: made.swapaxes(1, 2),
+            attention_arguments,
         ),
         "nn.elu": use("elu", "x slope=alpha"),
         # The default is the approximation.

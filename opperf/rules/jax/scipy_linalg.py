@@ -65,16 +65,6 @@ def lu_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return made | ({"trans": 1} if roles.get("adjoint") else {})
 
 
-def triangular_roles(
-    a: Array, b: Array, trans: int = 0, lower: bool = False, unit_diagonal: bool = False
-) -> dict[str, Any]:
-    """A triangular system."""
-    return {
-        **{"x": b, "triangle": a, "right": False, "upper": not lower},
-        **{"transpose": trans == 1, "unit": unit_diagonal},
-    }
-
-
 def one_matrix(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """Returns one matrix as an argument; None for a stack, which JAX's function does not take."""
     x = roles["x"]
@@ -106,7 +96,13 @@ FACTORISATIONS: Table = {
     "lu_solve": use("solution_from_lu", lu_roles, to_arguments=lu_arguments),
     "qr": use("qr", "x=a -mode", also={"mode": "economic"}),
     "solve": use("solve", "x=a right_hand_side=b"),
-    "solve_triangular": use("triangular_solution", triangular_roles),
+    "solve_triangular": use(
+        "triangular_solution",
+        lambda a, b, trans=0, lower=False, unit_diagonal=False: {
+            **{"x": b, "triangle": a, "right": False, "upper": not lower},
+            **{"transpose": trans == 1, "unit": unit_diagonal},
+        },
+    ),
     # All singular vectors have no gradient.
     "svd": use("svd", "x=a -full_matrices", also={"full_matrices": False}),
 }
@@ -175,16 +171,18 @@ def iterative(occurs: str) -> Variants:
     return made
 
 
-OF_EXTENT: dict[str, tuple[int | None, str]] = {
-    "hadamard": (None, "signs of orthogonal rows, as to rotate activations before quantisation"),
-    "helmert": (None, "orthonormal contrasts of categories, for a regression"),
-    "hilbert": (None, "a badly conditioned matrix, on which solvers are tried"),
+MANY = 1 << 16
+
+OF_EXTENT: dict[str, tuple[int, str]] = {
+    "hadamard": (MANY, "signs of orthogonal rows, as to rotate activations before quantisation"),
+    "helmert": (MANY, "orthonormal contrasts of categories, for a regression"),
+    "hilbert": (MANY, "a badly conditioned matrix, on which solvers are tried"),
     # Larger ones have elements that single precision does not.
     "invhilbert": (16, f"the exact inverse that a solver is judged by: {MOSTLY_DISPATCH}"),
     "invpascal": (16, f"differences from sums, as filters of a wavelet: {MOSTLY_DISPATCH}"),
     "pascal": (64, f"binomial coefficients, as filters of a wavelet: {MOSTLY_DISPATCH}"),
 }
-"""Most rows of square matrices, None for any number, and what they are for."""
+"""Most rows of square matrices, and what they are for."""
 
 OF_VECTOR = {
     "circulant": ("c", "a matrix of its first column, as a circular convolution written out"),
@@ -201,11 +199,6 @@ def made_of(argument: str, value: Callable[[int], Argument], why: str) -> Varian
     return lambda size: [{argument: value(size.extent(1024)), WHY: why}]
 
 
-def at_most(most: int | None, rows: int) -> int:
-    """A number of rows, no more than that if there is one."""
-    return min(rows, most or rows)
-
-
 def coefficients(rows: int) -> TensorSpec:
     """A vector away from zero, as companions divide by its first element."""
     return tensor(rows, fill=POSITIVE)
@@ -213,7 +206,7 @@ def coefficients(rows: int) -> TensorSpec:
 
 VARIANTS: dict[str, Variants] = {
     **{
-        f"scipy.linalg.{name}": made_of("n", partial(at_most, most), why)
+        f"scipy.linalg.{name}": made_of("n", partial(min, most), why)
         for name, (most, why) in OF_EXTENT.items()
     },
     **{

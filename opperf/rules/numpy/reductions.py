@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.operations.uses import Array, Choice, Roles, Table, Use, Values, merge, use, uses
+from opperf.operations.uses import Choice, Roles, Table, Use, Values, merge, use, uses
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import TAGS, TINY, WHY
 from opperf.rules.domains import IGNORES_NAN, reduction_fill
@@ -25,11 +25,6 @@ from opperf.rules.shapes import MOSTLY_DISPATCH, line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PADDED, Arguments, between, call, fixed, literal
 from opperf.rules.variants import Row, Variants, add_rows
-
-
-def percentile_roles(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
-    """An array, the axis, and shares from percentages."""
-    return {"x": a, "share": q / 100, "axis": axis}
 
 
 def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
@@ -99,7 +94,9 @@ REDUCED: Table = merge(
         "linalg.matrix_norm": Choice(
             "ord", {"fro": use("norm", "x -ord", order=2), "nuc": use("nuclear_norm", "x -ord")}
         ),
-        "percentile": use("quantile", percentile_roles),
+        "percentile": use(
+            "quantile", lambda a, q, axis=None: {"x": a, "share": q / 100, "axis": axis}
+        ),
         "quantile": use("quantile", "x=a share=q axis"),
         "trace": use("trace", "x=a"),
     },
