@@ -9,11 +9,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tools.named_models.checking import Call
 from tools.named_models.models import MODELS, Model
-
-Call = dict[str, Any]
-"""An operator's base name, the shapes of its tensors and of its results, and its other arguments
-by name."""
 
 
 class _Recorder(TorchDispatchMode):

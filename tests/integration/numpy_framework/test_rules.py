@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from opperf.dtypes import kind_of
 from opperf.frameworks import load
 from opperf.frameworks.numpy.tensors import arrays
 from opperf.instruments.peaks import GIB, estimated_bytes
@@ -63,7 +64,8 @@ def test_the_dtype_that_is_not_asked_for_is_numpys_own():
     settings = Settings(profiler="python", dtype="float32")
     asked = Selection(("fft.ifft", "add"), size="small", settings=settings, dtype_given=True)
     dtypes = {spec.dtype for case in plan(FRAMEWORK, asked).cases for _, spec in case.tensors()}
-    assert dtypes == {"complex64", "float32"}
+    # NumPy 2 adds texts too.
+    assert {one for one in dtypes if kind_of(one) != "text"} == {"complex64", "float32"}
 
 
 def test_every_operator_has_cases_or_a_reason():
