@@ -41,7 +41,7 @@ def test_a_function_has_contiguous_arrays_and_views_in_the_dtype(name):
         for one in inputs
     ]
     assert True in strided and False in strided
-    for one in inputs:
+    for one in (one for one, is_view in zip(inputs, strided, strict=True) if is_view):
         assert one.why
         dtypes = {s.dtype for s in one.arguments.values() if hasattr(s, "dtype")}
         # NumPy 2 adds and compares texts too.

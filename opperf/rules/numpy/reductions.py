@@ -35,8 +35,8 @@ def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
 NORM = use("norm", "x order=ord axis")
 
 OF_TOKENS: dict[str, Roles] = {
-    "all": {WHY: "features that every token of a sentence has, padding left out by `where`"},
-    "any": {WHY: "features that some token of a sentence has, padding left out by `where`"},
+    "all": {WHY: "features that every token of a sentence has, padding omitted by `where`"},
+    "any": {WHY: "features that some token of a sentence has, padding omitted by `where`"},
     "max": {"initial": 0, WHY: "the strongest response in each sentence without its padding"},
     "mean": {WHY: "a sentence's mean without its padding, as its embedding is pooled"},
     "min": {"initial": 100, WHY: "the weakest response in each sentence without its padding"},
