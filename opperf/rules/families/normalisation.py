@@ -152,6 +152,20 @@ def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Role
     }
 
 
+DISTANCES = (
+    "distances to the 1024 entries of a codebook, to each of which a vector is assigned softly",
+    "distances to the centres of ten clusters, as soft k-means assigns each of many vectors",
+    "distances to the centres of a hundred clusters",
+    "attention by the distances of queries and keys, of heads as BERT-base's",
+    "attention by such distances, over each sentence's own tokens",
+    "distances to the vectors of all words of a vocabulary, to the nearest of which one rounds",
+    "distances at a temperature of four, as annealing begins",
+    "costs of 21 disparities of each pixel, as stereo networks match two images",
+    "distances of as many vectors to each centre, among which a centre chooses",
+)
+"""Lines of the rows of `softmax` for `softmin`, whose smallest elements count most."""
+
+
 @FAMILIES.operation("softmax", "log_softmax", "softmin")
 def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores of classifiers, of BERT-base's heads and words, and of pixels; with a temperature, and
@@ -179,9 +193,11 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("segmentation, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
         ("a matrix along its first axis, whose neighbours are apart", square(size), 0, {}),
     ]
+    whys = dict(zip((why for why, *_ in kinds), DISTANCES, strict=False))
     for why, shape, axis, options in kinds:
         if options.keys() <= operation.inputs.keys():
-            yield {WHY: why, "data": tensor(*shape), "axis": axis, **options}
+            own = whys[why] if operation.name == "softmin" else why
+            yield {WHY: own, "data": tensor(*shape), "axis": axis, **options}
 
 
 @FAMILIES.operation("masked_softmax", "masked_log_softmax")

@@ -92,13 +92,6 @@ RANDOM_SLOPES = between(0.125, 1 / 3)
 """Slopes that a randomised ReLU draws by default."""
 
 
-@FAMILIES.add("threshold")
-def threshold(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A threshold that about half of the elements exceed, and a value for the others."""
-    for shape, why in of_one(size):
-        yield {"self": tensor(*shape), "threshold": 0.1, "value": 20.0, **why}
-
-
 Derivative = Callable[[TensorSpec], Arguments]
 """Makes the arguments of a derivative beside the gradient, from a tensor of the data's shape."""
 
@@ -113,14 +106,11 @@ def _of_output(low: float, high: float) -> Derivative:
     return lambda one: {"output": msgspec.structs.replace(one, fill=between(low, high))}
 
 
+UNSCALED: Arguments = dict.fromkeys(("alpha", "scale", "input_scale"), 1.0)
+"""The numbers of ELU as it was published."""
+
 DERIVATIVES: dict[str, Derivative] = {
-    "elu_backward": lambda one: {
-        "alpha": 1.0,
-        "scale": 1.0,
-        "input_scale": 1.0,
-        "is_result": False,
-        "self_or_result": one,
-    },
+    "elu_backward": lambda one: {**UNSCALED, "is_result": False, "self_or_result": one},
     "gelu_backward": _of_input(),
     "hardshrink_backward": _of_input(lambd=0.5),
     "hardsigmoid_backward": _of_input(),
@@ -200,21 +190,6 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {gradient: one, **arguments(one), **notes}
 
 
-@FAMILIES.also("elu_backward")
-def elu_backward_of_result(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """ELU in place, which keeps its result alone: the gradient, without an exponential."""
-    one = tensor(*square(size))
-    made = DERIVATIVES["elu_backward"](msgspec.structs.replace(one, fill=between(-0.95, 3.0)))
-    yield {"grad_output": one, **made, "is_result": True}
-
-
-@FAMILIES.also("gelu_backward")
-def gelu_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """GPT-2, a short text inside its feed-forward blocks: the derivative of GELU by a tangent."""
-    one = tensor(1, size.extent(128), FEED_FORWARD)
-    yield {"grad_output": one, "self": one, "approximate": "tanh"}
-
-
 WHOLE, HALF = "whole", "half"
 """Extents of a tensor of a gated linear unit: as wide as its input, or as its result."""
 
@@ -249,6 +224,10 @@ def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 ROWS_BY_NAME: dict[str, Variants] = {
+    "threshold": lambda size: [
+        {"self": tensor(*shape), "threshold": 0.1, "value": 20.0, **why}
+        for shape, why in of_one(size)
+    ],
     "prelu": lambda size: {
         why: call(self=tensor(*shape), weight=tensor(slopes, fill=between(0.0, 0.5)))
         for why, shape, slopes in (
@@ -301,10 +280,19 @@ FURTHER: dict[str, Variants] = {
             self=tensor(*square(size)), beta=50.0
         )
     },
-    "gelu.default": lambda size: {
-        "GPT-2 medium, inside its feed-forward blocks: GELU by a hyperbolic tangent": call(
-            self=tensor(1, size.extent(1024), 4096), approximate="tanh"
+    "elu_backward": lambda size: {
+        "ELU in place, which keeps its result alone: the gradient, without an exponential": call(
+            grad_output=tensor(*square(size)),
+            self_or_result=tensor(*square(size), fill=between(-0.95, 3.0)),
+            **UNSCALED,
+            is_result=True,
         )
+    },
+    "gelu_backward": lambda size: {
+        f"{why}: the gradient": call(
+            grad_output=tensor(*shape(size)), self=tensor(*shape(size)), approximate="tanh"
+        )
+        for why, shape in ACTIVATIONS["gelu_tanh"]
     },
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -139,6 +139,11 @@ def to_part(operator: Operator, size: Preset) -> Rows:
 
 
 FURTHER: dict[str, Variants] = {
+    "cos.default sin.default": lambda size: {
+        f"{ROTARY}: of the angles of all positions": call(
+            self=tensor(1, prompt(size), WIDTH, fill=between(0.0, prompt(size)))
+        )
+    },
     "neg.default": lambda size: {
         f"{ROTARY}: the second half of each head, negated": call(
             self=queries(size, half=1), **IN_HALF
