@@ -9,7 +9,7 @@ import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Written, merge, use, uses
-from opperf.rules.bert import FEED_FORWARD, few_sentences, scores
+from opperf.rules.bert import few_sentences, scores
 from opperf.rules.configurations import WHY
 from opperf.rules.families.activations import ACTIVATIONS, Uses, maps
 from opperf.rules.families.elementwise import ACTIVATED, ROWS, of_one

@@ -18,7 +18,16 @@ from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.operations.layers import OPERATIONS
 from opperf.rules.torch.quantization import BLOCK, EIGHT, NIBBLES
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import POSITIVE, SEQUENCE, Arguments, call, fixed, tensor, transposed
+from opperf.rules.values import (
+    POSITIVE,
+    SEQUENCE,
+    Arguments,
+    between,
+    call,
+    fixed,
+    tensor,
+    transposed,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
