@@ -3,17 +3,18 @@ which take half precision alone."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from opperf.model import Argument, Fill, Function, Mapping, Operator, TensorSpec
 from opperf.rules.bert import HEADS, WIDTH, few_sentences, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families, Family, listed
+from opperf.rules.registering import Families, Family
 from opperf.rules.sizes import Preset
 from opperf.rules.values import ZEROS, Arguments, between, fixed, literal, tensor
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -34,15 +35,13 @@ class Layer(NamedTuple):
     width: int
     causal: bool
 
-    def heads_first(self, dtype: str = "", fill: Fill | None = None) -> TensorSpec:
+    def heads_first(self, dtype: str = HALF) -> TensorSpec:
         """Vectors of each head, as `scaled_dot_product_attention` takes them."""
-        shape = (self.batch, self.heads, self.length, self.width)
-        return tensor(*shape, dtype=dtype, fill=fill or Fill())
+        return tensor(self.batch, self.heads, self.length, self.width, dtype=dtype)
 
-    def tokens_first(self, fill: Fill | None = None) -> TensorSpec:
+    def tokens_first(self, dtype: str = HALF) -> TensorSpec:
         """Vectors of each token, as the kernels below it take them."""
-        shape = (self.batch, self.length, self.heads, self.width)
-        return tensor(*shape, dtype=HALF, fill=fill or Fill())
+        return tensor(self.batch, self.length, self.heads, self.width, dtype=dtype)
 
     @property
     def outputs(self) -> Fill:
@@ -73,92 +72,57 @@ def long_layers(size: Preset) -> Iterable[Layer]:
     yield Layer("Llama 2 7B, one text of 2048 tokens, causal", 1, 32, length, 128, True)
 
 
-def saved_on_cpu(size: Preset) -> Iterable[Arguments]:
-    """The gradient of the CPU's kernel."""
-    for layer in layers(size):
-        plain = layer.heads_first()
-        yield {
-            "grad_out": fixed(*plain.shape),
-            **dict.fromkeys(("query", "key", "value"), fixed(*plain.shape)),
-            "out": fixed(*plain.shape, fill=layer.outputs),
-            "logsumexp": fixed(*plain.shape[:-1], fill=layer.sums, dtype="single"),
-            "dropout_p": 0.0,
-            "is_causal": layer.causal,
-            WHY: layer.why,
-        }
-
-
-def by_products(size: Preset) -> Iterable[Arguments]:
-    """The decomposition into products and softmax, which returns the scores' softmax too."""
-    for layer in layers(size):
-        plain = layer.heads_first()
-        yield {
-            **dict.fromkeys(("query", "key", "value"), plain),
-            "is_causal": layer.causal,
-            WHY: layer.why,
-        }
-
-
 RANDOM_STATE = fixed(2, fill=ZEROS, dtype="uint64")
 """State of the generator of dropout, of which there is none."""
 UNUSED = fixed(fill=ZEROS, dtype="uint64")
 SEED = fixed(fill=ZEROS, dtype="int64")
+THREE = ("query", "key", "value")
 
-Option = Callable[[Layer], dict[str, Argument]]
+Options = Callable[[Layer], dict[str, Argument]]
 """Arguments of a kernel beside queries, keys and values."""
+Layers = Callable[[Preset], Iterable[Layer]]
 
 
-def half_precision(options: Option, first: Callable[[Layer], TensorSpec]) -> Variants:
+def forward(first: Callable[..., TensorSpec], options: Options) -> Variants:
     """The configurations of a forward kernel; `first` is the order of axes that it takes."""
-
-    def made(size: Preset) -> Iterator[Arguments]:
-        for layer in long_layers(size):
-            three = dict.fromkeys(("query", "key", "value"), first(layer))
-            yield {**three, **options(layer), WHY: layer.why}
-
-    return made
+    return lambda size: [
+        {**dict.fromkeys(THREE, first(layer)), **options(layer), WHY: layer.why}
+        for layer in long_layers(size)
+    ]
 
 
 def gradient(
-    gradient_name: str, sums: Callable[[Layer], TensorSpec], options: Option, tokens_first: bool
+    name: str,
+    first: Callable[..., TensorSpec],
+    sums: Callable[[Layer], TensorSpec],
+    options: Options,
+    of: Layers = long_layers,
+    dtype: str = HALF,
 ) -> Variants:
-    """The configurations of a backward kernel; `sums` are what the forward pass saves."""
+    """The configurations of a backward kernel, whose gradient has this name; `sums` are what the
+    forward pass saves."""
 
-    def made(size: Preset) -> Iterator[Arguments]:
-        for layer in long_layers(size):
-            one = layer.tokens_first() if tokens_first else layer.heads_first(HALF)
-            plain = fixed(*one.shape, dtype=HALF)
-            yield {
-                gradient_name: plain,
-                **dict.fromkeys(("query", "key", "value"), plain),
-                "out": fixed(*one.shape, dtype=HALF, fill=layer.outputs),
-                "logsumexp": sums(layer),
-                **options(layer),
-                WHY: layer.why,
-            }
+    def made(layer: Layer) -> Arguments:
+        plain = fixed(*first(layer).shape, dtype=dtype)
+        return {
+            **dict.fromkeys((name, *THREE), plain),
+            "out": fixed(*plain.shape, dtype=dtype, fill=layer.outputs),
+            "logsumexp": sums(layer),
+            **options(layer),
+            WHY: layer.why,
+        }
 
-    return made
+    return lambda size: [made(layer) for layer in of(size)]
 
 
-def sums_of(*further: int) -> Callable[[Layer], TensorSpec]:
-    """A number of each query, in single precision; `further` are axes that follow."""
+def sums_of(*further: int, block: int = 1, dtype: str = "float32") -> Callable[[Layer], TensorSpec]:
+    """A number of each query, padded to whole blocks of them; `further` are axes that follow."""
 
     def made(layer: Layer) -> TensorSpec:
-        shape = (layer.batch, layer.heads, layer.length, *further)
-        return fixed(*shape, fill=layer.sums, dtype="float32")
+        length = block * math.ceil(layer.length / block)
+        return fixed(layer.batch, layer.heads, length, *further, fill=layer.sums, dtype=dtype)
 
     return made
-
-
-def padded_sums(layer: Layer) -> TensorSpec:
-    """A number of each query, padded to whole blocks of them."""
-    length = BLOCK * math.ceil(layer.length / BLOCK)
-    return fixed(layer.batch, layer.heads, length, fill=layer.sums, dtype="float32")
-
-
-def heads_first(layer: Layer) -> TensorSpec:
-    """Vectors of each head, in half precision."""
-    return layer.heads_first(HALF)
 
 
 def of_flash(layer: Layer) -> dict[str, Argument]:
@@ -167,126 +131,124 @@ def of_flash(layer: Layer) -> dict[str, Argument]:
 
 
 def lengths(layer: Layer) -> dict[str, Argument]:
-    """No limits of texts in a batch, as all are of one length."""
+    """No limits of texts in a batch, as all are of one length; the layer's mask."""
     extents = {"max_q": layer.length, "max_k": layer.length}
-    return {"cum_seq_q": None, "cum_seq_k": None, **extents}
+    return {"cum_seq_q": None, "cum_seq_k": None, **extents, **of_flash(layer)}
 
 
 def lengths_of_efficient(layer: Layer) -> dict[str, Argument]:
-    """Neither a bias nor limits of texts in a batch."""
-    none = dict.fromkeys(("bias", "cu_seqlens_q", "cu_seqlens_k"), None)
-    return {**none, "max_seqlen_q": layer.length, "max_seqlen_k": layer.length}
-
-
-def masked(layer: Layer) -> dict[str, Argument]:
-    """No dropout, and the layer's mask by number."""
-    return {"dropout_p": 0.0, "custom_mask_type": CAUSAL_MASK if layer.causal else 0}
+    """Neither dropout, a bias nor limits of texts in a batch; the layer's mask by number."""
+    return {
+        **dict.fromkeys(("bias", "cu_seqlens_q", "cu_seqlens_k"), None),
+        **dict.fromkeys(("max_seqlen_q", "max_seqlen_k"), layer.length),
+        "dropout_p": 0.0,
+        "custom_mask_type": CAUSAL_MASK if layer.causal else 0,
+    }
 
 
 OFFSETS: dict[str, Argument] = {"philox_seed": SEED, "philox_offset": SEED}
 
 
-def packed(size: Preset) -> Iterable[Arguments]:
-    """Texts of different lengths one after the other, without padding."""
+def packed(size: Preset) -> tuple[int, int, TensorSpec]:
+    """Of texts of different lengths one after the other, as jagged tensors have them: all tokens,
+    the most of a text, and where each begins and the last one ends."""
     samples, length, _ = few_sentences(size)
     # Sentences fill from half to the whole of the longest length.
     each = [max(1, length * (samples + i) // (2 * samples)) for i in range(1, samples + 1)]
-    ends = [sum(each[:i]) for i in range(samples + 1)]
-    limits = fixed(samples + 1, fill=literal(ends), dtype="int32")
-    yield {
-        **dict.fromkeys(("query", "key", "value"), tensor(ends[-1], HEADS, WIDTH, dtype=HALF)),
-        "cum_seq_q": limits,
-        "cum_seq_k": limits,
-        "max_q": max(each),
-        "max_k": max(each),
-        "dropout_p": 0.0,
-        "is_causal": False,
-        "return_debug_mask": False,
-        WHY: "BERT-base, sentences of different lengths without padding",
+    ends = [0, *itertools.accumulate(each)]
+    return ends[-1], max(each), fixed(samples + 1, fill=literal(ends), dtype="int32")
+
+
+PACKED = "BERT-base, sentences of different lengths without padding"
+
+
+def flash_packed(size: Preset) -> Arguments:
+    """The call of the flash kernel that attention of jagged tensors makes."""
+    tokens, most, limits = packed(size)
+    return {
+        **dict.fromkeys(THREE, tensor(tokens, HEADS, WIDTH, dtype=HALF)),
+        **dict.fromkeys(("cum_seq_q", "cum_seq_k"), limits),
+        **dict.fromkeys(("max_q", "max_k"), most),
+        **{"dropout_p": 0.0, "is_causal": False, "return_debug_mask": False, WHY: PACKED},
     }
 
 
-def flash_forward(size: Preset) -> Iterable[Arguments]:
-    """Batches of one length, and texts one after the other."""
-    dense = half_precision(
-        lambda layer: {**lengths(layer), **of_flash(layer), "return_debug_mask": False},
-        Layer.tokens_first,
-    )
-    yield from listed(dense(size))
-    yield from packed(size)
+def efficient_packed(size: Preset) -> Arguments:
+    """That of the memory-efficient kernel, of a batch of one."""
+    tokens, most, limits = packed(size)
+    return {
+        **dict.fromkeys(THREE, tensor(1, tokens, HEADS, WIDTH, dtype=HALF)),
+        **dict.fromkeys(("cu_seqlens_q", "cu_seqlens_k"), limits),
+        **dict.fromkeys(("max_seqlen_q", "max_seqlen_k"), most),
+        **{"bias": None, "dropout_p": 0.0, "custom_mask_type": 0, "compute_log_sumexp": True},
+        WHY: PACKED,
+    }
 
 
 KEPT: dict[str, Argument] = {"attn_bias": None, "compute_log_sumexp": True}
 """No bias, and what a backward pass needs is returned."""
 
 VARIANTS: dict[str, Variants] = {
-    "_scaled_dot_product_flash_attention_for_cpu_backward": saved_on_cpu,
-    "_scaled_dot_product_attention_math": by_products,
-    "_scaled_dot_product_flash_attention.default": half_precision(of_flash, heads_first),
-    "_scaled_dot_product_efficient_attention": half_precision(
-        lambda layer: {**KEPT, **of_flash(layer)}, heads_first
+    "_scaled_dot_product_flash_attention_for_cpu_backward": gradient(
+        "grad_out", Layer.heads_first, sums_of(dtype="single"), of_flash, layers, dtype=""
     ),
-    "_scaled_dot_product_cudnn_attention": half_precision(
-        lambda layer: {**KEPT, **of_flash(layer)}, heads_first
+    "_scaled_dot_product_attention_math": lambda size: [
+        {**dict.fromkeys(THREE, layer.heads_first("")), "is_causal": layer.causal, WHY: layer.why}
+        for layer in layers(size)
+    ],
+    "_scaled_dot_product_flash_attention.default": forward(Layer.heads_first, of_flash),
+    "_scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention": forward(
+        Layer.heads_first, lambda layer: {**KEPT, **of_flash(layer)}
     ),
-    "_flash_attention_forward.default": flash_forward,
-    "_efficient_attention_forward": half_precision(
-        lambda layer: {**lengths_of_efficient(layer), **masked(layer), "compute_log_sumexp": True},
+    "_flash_attention_forward.default": forward(
+        Layer.tokens_first, lambda layer: {**lengths(layer), "return_debug_mask": False}
+    ),
+    "_efficient_attention_forward": forward(
         Layer.tokens_first,
+        lambda layer: {**lengths_of_efficient(layer), "compute_log_sumexp": True},
     ),
     "_scaled_dot_product_flash_attention_backward": gradient(
         "grad_out",
+        Layer.heads_first,
         sums_of(),
-        lambda layer: {
-            **lengths(layer),
-            **of_flash(layer),
-            "philox_seed": RANDOM_STATE,
-            "philox_offset": UNUSED,
-        },
-        tokens_first=False,
+        lambda layer: {**lengths(layer), **{"philox_seed": RANDOM_STATE, "philox_offset": UNUSED}},
     ),
     "_scaled_dot_product_efficient_attention_backward": gradient(
         "grad_out_",
-        padded_sums,
+        Layer.heads_first,
+        sums_of(block=BLOCK),
         lambda layer: {
-            "attn_bias": None,
+            **{"attn_bias": None, "grad_input_mask": (True, True, True, False)},
             **OFFSETS,
             **of_flash(layer),
-            "grad_input_mask": (True, True, True, False),
         },
-        tokens_first=False,
     ),
     "_scaled_dot_product_cudnn_attention_backward": gradient(
         "grad_out",
+        Layer.heads_first,
         sums_of(1),
-        lambda layer: {**OFFSETS, "attn_bias": None, **lengths(layer), **of_flash(layer)},
-        tokens_first=False,
+        lambda layer: {**OFFSETS, "attn_bias": None, **lengths(layer)},
     ),
     "_flash_attention_backward": gradient(
         "grad_out",
+        Layer.tokens_first,
         sums_of(),
-        lambda layer: {
-            **lengths(layer),
-            **of_flash(layer),
-            "rng_state": RANDOM_STATE,
-            "unused": UNUSED,
-        },
-        tokens_first=True,
+        lambda layer: {**lengths(layer), "rng_state": RANDOM_STATE, "unused": UNUSED},
     ),
     "_efficient_attention_backward": gradient(
         "grad_out_",
-        padded_sums,
-        lambda layer: {
-            **lengths_of_efficient(layer),
-            **OFFSETS,
-            **masked(layer),
-            "bias_requires_grad": False,
-        },
-        tokens_first=True,
+        Layer.tokens_first,
+        sums_of(block=BLOCK),
+        lambda layer: {**lengths_of_efficient(layer), **OFFSETS, "bias_requires_grad": False},
     ),
 }
-
 add_rows(FAMILIES.add, VARIANTS)
+
+FURTHER: dict[str, Row] = {
+    "_flash_attention_forward.default": flash_packed,
+    "_efficient_attention_forward": efficient_packed,
+}
+add_rows(FAMILIES.also, FURTHER)
 
 
 BODIES = "opperf.frameworks.torch.bodies"
@@ -294,6 +256,7 @@ BODIES = "opperf.frameworks.torch.bodies"
 
 
 MASKS = {
+    "causal": "causal",
     "sliding": "a window of 256 tokens, as Mistral 7B has",
     "documents": "texts of 128 tokens side by side, each causal",
 }
@@ -306,22 +269,24 @@ def flexible(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Attention by scores as they are, by those of a mask of blocks, and by changed ones."""
     for layer in layers(size):
         why = layer.why.removesuffix(", causal")
-        made: Arguments = dict.fromkeys(("query", "key", "value"), layer.heads_first())
+        made: Arguments = dict.fromkeys(THREE, layer.heads_first(""))
         yield {**made, WHY: why}
-        if layer.causal:
-            extents: dict[str, Argument] = {"Q_LEN": layer.length, "KV_LEN": layer.length}
-            for body, words in (("causal", "causal"), *MASKS.items()):
-                mask = Mapping({"mask_mod": Function(f"{BODIES}.{body}"), **extents})
-                yield {**made, "block_mask": mask, WHY: f"{why}, {words}"}
-            for body, words in SCORES.items():
-                changed = Function(f"{BODIES}.{body}")
-                yield {**made, "score_mod": changed, WHY: f"{why}, {words}"}
-            few = made | dict.fromkeys(
-                ("key", "value"), layer._replace(heads=SHARED_HEADS).heads_first()
-            )
-            mask = Mapping({"mask_mod": Function(f"{BODIES}.causal"), **extents})
-            words = "causal, three heads of queries to one of keys"
-            yield {**few, "block_mask": mask, "enable_gqa": True, WHY: f"as {why}, {words}"}
+        if not layer.causal:
+            continue
+        extents: dict[str, Argument] = {"Q_LEN": layer.length, "KV_LEN": layer.length}
+        blocks = {
+            body: Mapping({"mask_mod": Function(f"{BODIES}.{body}"), **extents}) for body in MASKS
+        }
+        for body, words in MASKS.items():
+            yield {**made, "block_mask": blocks[body], WHY: f"{why}, {words}"}
+        for body, words in SCORES.items():
+            yield {**made, "score_mod": Function(f"{BODIES}.{body}"), WHY: f"{why}, {words}"}
+        shared = layer._replace(heads=SHARED_HEADS).heads_first("")
+        yield {
+            **{**made, "key": shared, "value": shared, "enable_gqa": True},
+            "block_mask": blocks["causal"],
+            WHY: f"as {why}, causal, three heads of queries to one of keys",
+        }
 
 
 FUNCTIONS: dict[str, Family | str] = {"nn.attention.flex_attention.flex_attention": flexible}
