@@ -13,7 +13,7 @@ from opperf.operations.uses import Roles
 from opperf.rules.bert import layer_width
 from opperf.rules.configurations import DTYPE, OUTSIDE, TAGS, WHY
 from opperf.rules.dependencies import balanced
-from opperf.rules.llama import FEED_FORWARD, HALF, HEADS, KEYS, UNITS, WIDTH, prompt
+from opperf.rules.llama import FEED_FORWARD, HALF, HEADS, KEYS, UNITS, WIDTH, WORDS, prompt
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.layers import OPERATIONS
@@ -26,8 +26,7 @@ FAMILIES = Families()
 DECODE = "decode"
 ONE_TOKEN: Arguments = {TAGS: (DECODE,)}
 IN_HALF: Arguments = {DTYPE: HALF}
-VOCABULARY = 128_256
-"""Words of Llama 3."""
+NEW_TOKEN = ONE_TOKEN | IN_HALF
 GEMMA = 256_000
 """Words of Gemma 2, which caps logits at 30 times a hyperbolic tangent."""
 EXPERTS, CHOSEN = 256, 8
@@ -50,19 +49,9 @@ TO_LATENT = tensor(LATENT_HEADS, HEAD, LATENT)
 """Each head's matrix, by which queries are multiplied in place of all keys."""
 
 
-def words(size: Preset, most: int = VOCABULARY) -> int:
+def words(size: Preset, most: int = WORDS) -> int:
     """The words of a vocabulary, which is smaller at size small alone."""
     return min(most, size.extent(most))
-
-
-def attention(
-    size: Preset, batch: int, keys: int, why: str, heads: int = HEADS, shared: int = KEYS
-) -> Roles:
-    """One new token of each text, against those before it."""
-    cached = fixed(batch, shared, keys, WIDTH)
-    query = fixed(batch, heads, 1, WIDTH)
-    notes: Roles = {DTYPE: HALF, TAGS: (DECODE,), WHY: why}
-    return {"query": query, "key": cached, "value": cached, **notes}
 
 
 @FAMILIES.also("scaled_dot_product_attention")
@@ -74,7 +63,11 @@ def attending(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         (max(1, size.batch // 4), 8192, "Llama 3 8B generating for a batch, 8192 tokens in each"),
         (1, 131_072, "Llama 3.1 8B generating: one query against 131072 tokens"),
     ):
-        yield attention(size, batch, size.extent(keys), why)
+        yield {
+            "query": fixed(batch, HEADS, 1, WIDTH),
+            **dict.fromkeys(("key", "value"), fixed(batch, KEYS, size.extent(keys), WIDTH)),
+            **{DTYPE: HALF, TAGS: (DECODE,), WHY: why},
+        }
     # Attention of two widths is computed by products: of its scores there are few.
     text, cached = size.extent(512, least=32), size.extent(2048, least=64)
     for why, queries, heads, keys, width, narrow, extra in (
@@ -93,18 +86,15 @@ def attending(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             "query": tensor(1, LATENT_HEADS, queries, width),
             "key": tensor(1, heads, keys, width),
             "value": tensor(1, heads, keys, narrow),
-            **extra,
-            DTYPE: HALF,
-            WHY: why,
+            **{**extra, DTYPE: HALF, WHY: why},
         }
 
     text = size.extent(4096, least=64)
-    shared = fixed(1, 1, text, WIDE_HEAD)
+    window = Fill("band", 0.0, float(size.extent(512)))
     yield {
         "query": fixed(1, 4, text, WIDE_HEAD),
-        "key": shared,
-        "value": shared,
-        "mask": fixed(text, text, fill=Fill("band", 0.0, float(size.extent(512))), dtype="bool"),
+        **dict.fromkeys(("key", "value"), fixed(1, 1, text, WIDE_HEAD)),
+        "mask": fixed(text, text, fill=window, dtype="bool"),
         DTYPE: HALF,
         WHY: "Gemma 3 1B reading 4096 tokens: each sees a window of 512, four queries to one key",
     }
@@ -130,11 +120,6 @@ def hidden(size: Preset) -> TensorSpec:
     return tensor(1, prompt(size), layer_width(size, FEED_FORWARD))
 
 
-def tokens(size: Preset) -> TensorSpec:
-    """The vectors of a text's tokens."""
-    return tensor(1, prompt(size), layer_width(size, UNITS))
-
-
 def copies(size: Preset) -> TensorSpec:
     """Of each row of what experts are sent, the token: each as often, as it is sent to so many."""
     return fixed(CHOSEN * prompt(size), fill=balanced(prompt(size)), dtype="int64")
@@ -155,12 +140,7 @@ def new(size: Preset) -> TensorSpec:
     return fixed(size.batch, KEYS, 1, WIDTH)
 
 
-def end(size: Preset) -> TensorSpec:
-    """Where a cache is written to: one of its tokens."""
-    return fixed(1, fill=below(prompt(size)), dtype="int64")
-
-
-def ordered(*shape: int) -> TensorSpec:
+def distinct(*shape: int) -> TensorSpec:
     """Scores of which no two are equal: the places of equal ones are in no order."""
     return fixed(*shape, fill=Fill("balanced", 0.0, float(math.prod(shape))))
 
@@ -173,11 +153,15 @@ SENT = "Qwen3 30B A3B, eight copies of each of 2048 tokens"
 
 ROWS: Mapping[str, Variants] = {
     "topk": lambda size: {
-        f"{SAMPLING}: the best 50 of 128256": call(self=scores(size), k=50, **ONE_TOKEN)
+        f"{SAMPLING}: the best 50 of 128256": call(self=scores(size), k=50, **ONE_TOKEN),
+        ROUTER: call(self=tensor(prompt(size), EXPERTS), k=CHOSEN),
     },
     "sort.default": lambda size: {
         f"{SAMPLING}: 128256 in falling order, for top-p": call(
-            self=ordered(max(1, size.batch // 4), words(size)), dim=-1, descending=True, **ONE_TOKEN
+            self=distinct(max(1, size.batch // 4), words(size)),
+            dim=-1,
+            descending=True,
+            **ONE_TOKEN,
         )
     },
     "cumsum.default": lambda size: {
@@ -193,7 +177,7 @@ ROWS: Mapping[str, Variants] = {
     },
     "tanh.default": lambda size: {
         "Gemma 2, next words of a batch: logits of 256000, softly capped": call(
-            self=fixed(max(1, size.batch // 4), words(size, GEMMA)), **IN_HALF, **ONE_TOKEN
+            self=fixed(max(1, size.batch // 4), words(size, GEMMA)), **NEW_TOKEN
         )
     },
     "gather.default": lambda size: {
@@ -214,18 +198,16 @@ ROWS: Mapping[str, Variants] = {
         "Llama 3, 512 tokens, each among 128256": call(
             self=tensor(size.extent(512, least=16), words(size)),
             target=fixed(size.extent(512, least=16), fill=below(words(size)), dtype="int64"),
-            **IN_HALF,
-            **{TAGS: ("train", OUTSIDE)},
+            **{DTYPE: HALF, TAGS: ("train", OUTSIDE)},
         )
     },
     "rms_norm.default": lambda size: {
         "Llama 3 8B, 2048 tokens, each by the root of its mean square": call(
-            input=tokens(size),
+            input=tensor(1, prompt(size), layer_width(size, UNITS)),
             normalized_shape=(layer_width(size, UNITS),),
             weight=tensor(layer_width(size, UNITS), fill=POSITIVE),
             eps=1e-5,
-            **IN_HALF,
-            **{TAGS: (OUTSIDE,)},
+            **{DTYPE: HALF, TAGS: (OUTSIDE,)},
         )
     },
     "silu.default": lambda size: {f"{GATED}: gates": call(self=hidden(size), **IN_HALF)},
@@ -239,7 +221,11 @@ ROWS: Mapping[str, Variants] = {
     },
     "index_copy.default": lambda size: {
         WRITTEN: call(
-            self=cache(size), dim=2, index=end(size), source=new(size), **IN_HALF, **ONE_TOKEN
+            self=cache(size),
+            dim=2,
+            index=fixed(1, fill=below(prompt(size)), dtype="int64"),
+            source=new(size),
+            **NEW_TOKEN,
         )
     },
     "index_put.default": lambda size: {
@@ -247,13 +233,12 @@ ROWS: Mapping[str, Variants] = {
             self=fixed(size.batch * prompt(size), KEYS, WIDTH),
             indices=(fixed(size.batch, fill=below(size.batch * prompt(size)), dtype="int64"),),
             values=fixed(size.batch, KEYS, WIDTH),
-            **IN_HALF,
-            **ONE_TOKEN,
+            **NEW_TOKEN,
         )
     },
     "cat.default": lambda size: {
         "Llama 3 8B, a batch's new keys behind those of 2048 tokens": call(
-            tensors=(cache(size), new(size)), dim=2, **IN_HALF, **ONE_TOKEN
+            tensors=(cache(size), new(size)), dim=2, **NEW_TOKEN
         )
     },
     "copy_": lambda size: {
@@ -264,8 +249,7 @@ ROWS: Mapping[str, Variants] = {
                 strides=(KEYS * prompt(size) * WIDTH, prompt(size) * WIDTH, WIDTH, 1),
             ),
             src=new(size),
-            **IN_HALF,
-            **ONE_TOKEN,
+            **NEW_TOKEN,
         )
     },
     "index_select": lambda size: {
@@ -288,25 +272,13 @@ ROWS: Mapping[str, Variants] = {
     "bincount": lambda size: {
         f"{ROUTER}: how many each has": call(self=routed(size), minlength=EXPERTS)
     },
-    "bmm.default": lambda size: {
-        ABSORBED: call(self=QUERIES, mat2=TO_LATENT, **IN_HALF, **ONE_TOKEN)
-    },
+    "bmm.default": lambda size: {ABSORBED: call(self=QUERIES, mat2=TO_LATENT, **NEW_TOKEN)},
     "baddbmm.default": lambda size: {
         f"{ABSORBED}, with a bias": call(
-            self=tensor(LATENT_HEADS, 1, LATENT),
-            batch1=QUERIES,
-            batch2=TO_LATENT,
-            **IN_HALF,
-            **ONE_TOKEN,
+            self=tensor(LATENT_HEADS, 1, LATENT), batch1=QUERIES, batch2=TO_LATENT, **NEW_TOKEN
         )
     },
     "sigmoid.default": lambda size: {f"{ROUTER}: scores": call(self=tensor(prompt(size), EXPERTS))},
 }
 
 add_rows(FAMILIES.also, ROWS)
-
-
-FURTHER: dict[str, Variants] = {
-    "topk": lambda size: {ROUTER: call(self=tensor(prompt(size), EXPERTS), k=CHOSEN)}
-}
-add_rows(FAMILIES.also, FURTHER)

@@ -35,24 +35,6 @@ FAMILIES = Families()
 IN_HALF: Arguments = {DTYPE: HALF}
 
 
-@FAMILIES.also("mm.default")
-def products(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tokens by a layer's weights, which are stored transposed."""
-    for tokens, why in steps(size):
-        inputs, outputs = feed_forward(size)
-        weight = transposed(tensor(inputs, outputs))
-        yield {"self": tensor(tokens, inputs), "mat2": weight, DTYPE: HALF, WHY: why}
-
-
-@FAMILIES.also("linear.default")
-def layers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tokens through a layer without a bias."""
-    for tokens, why in steps(size):
-        inputs, outputs = feed_forward(size)
-        made: Arguments = {"input": tensor(1, tokens, inputs), "weight": tensor(outputs, inputs)}
-        yield {**made, DTYPE: HALF, WHY: why}
-
-
 QUANTISED = "Llama 3 70B, feed-forward block, generating: weights larger than a last-level cache"
 
 
@@ -126,28 +108,41 @@ def queries(size: Preset, half: int | None = None) -> TensorSpec:
 ROTARY = "Llama 3 8B, rotary embedding of 2048 tokens"
 
 
+CACHED = "Llama 3 8B, the keys of 2048 tokens to a cache of 4096"
+
+
 def cache(size: Preset) -> TensorSpec:
     """Room for the keys of a text of twice the prompt's length."""
     return tensor(1, KEYS, 2 * prompt(size), WIDTH)
 
 
-CACHED = "Llama 3 8B, the keys of 2048 tokens to a cache of 4096"
+def keys(size: Preset) -> TensorSpec:
+    """The prompt's."""
+    return tensor(1, KEYS, prompt(size), WIDTH)
 
 
-@FAMILIES.also("copy_")
-def to_part(operator: Operator, size: Preset) -> Rows:
-    """Keys to the first half of a cache."""
-    _, heads, room, width = cache(size).shape
-    part = (1, heads, prompt(size), width)
-    strides = (heads * room * width, room * width, width, 1)
-    return {
-        f"{CACHED}: a slice of it": call(
-            self=TensorSpec(part, "", strides=strides), src=fixed(*part), **IN_HALF
-        )
-    }
+def first_half(size: Preset) -> TensorSpec:
+    """Of a cache, as a slice of it."""
+    strides = (KEYS * 2 * prompt(size) * WIDTH, 2 * prompt(size) * WIDTH, WIDTH, 1)
+    return TensorSpec(keys(size).shape, "", strides=strides)
 
 
 FURTHER: dict[str, Variants] = {
+    "mm.default": lambda size: {
+        why: call(self=tensor(tokens, inputs), mat2=transposed(tensor(inputs, outputs)), **IN_HALF)
+        for tokens, why in steps(size)
+        for inputs, outputs in [feed_forward(size)]
+    },
+    "linear.default": lambda size: {
+        why: call(input=tensor(1, tokens, inputs), weight=tensor(outputs, inputs), **IN_HALF)
+        for tokens, why in steps(size)
+        for inputs, outputs in [feed_forward(size)]
+    },
+    "copy_": lambda size: {
+        f"{CACHED}: a slice of it": call(
+            self=first_half(size), src=fixed(*keys(size).shape), **IN_HALF
+        )
+    },
     "cos.default sin.default": lambda size: {
         f"{ROTARY}: of the angles of all positions": call(
             self=tensor(1, prompt(size), WIDTH, fill=between(0.0, prompt(size)))
@@ -175,18 +170,13 @@ FURTHER: dict[str, Variants] = {
             self=cache(size),
             dim=2,
             index=fixed(prompt(size), fill=SEQUENCE, dtype="int64"),
-            source=tensor(1, KEYS, prompt(size), WIDTH),
+            source=keys(size),
             **IN_HALF,
         )
     },
     "slice_scatter": lambda size: {
         f"{CACHED}, as a compiled graph does it": call(
-            self=cache(size),
-            src=tensor(1, KEYS, prompt(size), WIDTH),
-            dim=2,
-            start=0,
-            end=prompt(size),
-            **IN_HALF,
+            self=cache(size), src=keys(size), dim=2, start=0, end=prompt(size), **IN_HALF
         )
     },
     "index_put.default": lambda size: {
