@@ -15,11 +15,10 @@ from opperf.rules.families.convolution import layer
 from opperf.rules.image_shapes import Window, feature_maps, network_maps, photographs, video
 from opperf.rules.image_shapes import layers as stable_diffusion
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import OPERATIONS, convolution_arguments
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import Arguments, call, fixed, tensor
+from opperf.rules.values import Arguments, fixed, tensor
 
 FAMILIES = Families()
 
@@ -49,27 +48,18 @@ def transposed(window: Window, further: int = 0) -> Roles:
 @by_role(OPERATIONS)
 def speech_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers of networks for sound, one dilated and one of each channel alone."""
-    samples = size.extent(16000, least=640)
+    sound = (1, 1, size.extent(16000, least=640))
     frames = network_maps(size, 512, 200)
     return {
-        why: layer(window, biased)
-        for why, window, biased in (
-            (
-                "wav2vec 2.0, the first layer, of a second of sound: steps of five samples",
-                Window((1, 1, samples), 512, kernel=10, stride=5),
-                False,
-            ),
-            (
-                "Conv-TasNet, a dilated layer, depthwise",
-                Window(frames, 512, pad=8, dilate=8, groups=512),
-                True,
-            ),
-            (
-                "Conformer, depthwise along time, of 31 frames",
-                Window(frames, 512, kernel=31, pad=15, groups=512),
-                True,
-            ),
-        )
+        "wav2vec 2.0, the first layer, of a second of sound: steps of five samples": layer(
+            Window(sound, 512, kernel=10, stride=5), biased=False
+        ),
+        "Conv-TasNet, a dilated layer, depthwise": layer(
+            Window(frames, 512, pad=8, dilate=8, groups=512)
+        ),
+        "Conformer, depthwise along time, of 31 frames": layer(
+            Window(frames, 512, kernel=31, pad=15, groups=512)
+        ),
     }
 
 
@@ -78,36 +68,33 @@ def speech_layers(operation: CanonicalOperation, size: Preset) -> Rows:
 def volume_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers of networks for video, one of one axis at a time."""
     clip = network_maps(size, 64, 16, 56, 56, samples=1)
-    between = network_maps(size, 144, 16, 56, 56, samples=1)
-    along_time = layer(Window(between), biased=False)
+    along_time = layer(Window(network_maps(size, 144, 16, 56, 56, samples=1)), biased=False)
     return {
         "R(2+1)D, along time alone, of three frames": {
             **along_time,
             "weight": tensor(64, 144, 3, 1, 1),
             "padding": (1, 0, 0),
         },
-        "3D ResNet-18, stage 1": call(
-            **{TAGS: (MAPS,)}, **layer(Window(clip, pad=1), biased=False)
-        ),
+        "3D ResNet-18, stage 1": {TAGS: (MAPS,), **layer(Window(clip, pad=1), biased=False)},
     }
 
 
 @FAMILIES.also("conv_transpose2d", "convolution.default")
 @by_role(OPERATIONS)
-def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers that enlarge, one with an extent that the stride leaves open."""
     if operation.name == "convolution":
-        return
+        return {}
     maps = network_maps(size, 256, 64, 64, samples=1)
-    yield {
-        WHY: "CycleGAN, the first enlargement: 3 x 3 at steps of two, and one row more",
-        **transposed(Window(maps, 128, stride=2, pad=1), further=1),
-    }
     joined = network_maps(size, 512, 32, 32, samples=1)
-    yield {
-        WHY: "pix2pix, an enlargement: 4 x 4 at steps of two",
-        TAGS: (ENLARGED,),
-        **transposed(Window(joined, 128, kernel=4, stride=2, pad=1)),
+    return {
+        "CycleGAN, the first enlargement: 3 x 3 at steps of two, and one row more": transposed(
+            Window(maps, 128, stride=2, pad=1), further=1
+        ),
+        "pix2pix, an enlargement: 4 x 4 at steps of two": {
+            TAGS: (ENLARGED,),
+            **transposed(Window(joined, 128, kernel=4, stride=2, pad=1)),
+        },
     }
 
 
@@ -174,15 +161,6 @@ def kernels(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             yield {WHY: why, **transposed(window(size))}
 
 
-def switched_off(operator: Operator) -> Arguments:
-    """The required switches of an operator, off."""
-    return {
-        parameter.name: False
-        for parameter in operator.parameters
-        if parameter.kind is Kind.BOOL and parameter.required and parameter.name != "transposed"
-    }
-
-
 def output_of(roles: Mapping[str, Any], is_transposed: bool = False) -> TensorSpec:
     """A tensor of the shape and of the order of axes of a layer's output."""
     data: TensorSpec = roles["data"]
@@ -223,7 +201,7 @@ def of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
     volumes = operator.name == "conv_depthwise3d"
     for roles in layers_of("transpose" in operator.name, size):
         alone = roles.get("groups", 1) != 1
-        if alone < ("depthwise" in operator.name) or volumes > (len(sides_of(roles)) == 3):
+        if alone < ("depthwise" in operator.name) or volumes > (axes_of(roles) == 3):
             continue
         inputs = inputs_of(roles)
         if volumes:
@@ -231,13 +209,19 @@ def of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
             inputs.pop("groups")
         made = convolution_arguments(operator, inputs)
         if made is not None:
-            yield {WHY: roles[WHY], **made, **switched_off(operator)}
+            off = {
+                parameter.name: False
+                for parameter in operator.parameters
+                if parameter.kind is Kind.BOOL
+                and parameter.required
+                and parameter.name != "transposed"
+            }
+            yield {WHY: roles[WHY], **made, **off}
 
 
-def sides_of(roles: Mapping[str, Any]) -> Shape:
-    """The extents of a layer's maps."""
-    sides: Shape = roles["data"].shape[2:]
-    return sides
+def axes_of(roles: Mapping[str, Any]) -> int:
+    """The number of spatial axes of a layer's maps."""
+    return len(roles["data"].shape) - 2
 
 
 @FAMILIES.add(
@@ -256,87 +240,65 @@ def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: f"{why}, with its ReLU", **made, **added}
 
 
-TIME_FIRST = (
-    ("ConvS2S, a layer of the encoder, which its gates follow: of three words", 512, 1024, 3),
-    ("lightweight text classifier: of five words", 300, 100, 5),
-)
-"""Why a layer with time first is measured, its channels, filters and the extent of its kernel."""
-
-
 @FAMILIES.add("conv_tbc", "conv_tbc_backward")
 def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers over sentences, with time along the first axis."""
-    steps, batch = size.extent(32, least=8), size.batch
-    for why, channels, filters, kernel in TIME_FIRST:
-        pad = kernel // 2
-        made: Arguments = {
+    for why, channels, filters, kernel in (
+        ("ConvS2S, a layer of the encoder, which its gates follow: of three words", 512, 1024, 3),
+        ("lightweight text classifier: of five words", 300, 100, 5),
+    ):
+        data, made = (
+            tensor(size.extent(32, least=8), size.batch, width) for width in (channels, filters)
+        )
+        passed = {"self": data} if operator.name == "conv_tbc" else {"self": made, "input": data}
+        yield {
+            **{WHY: why, **passed, "pad": kernel // 2},
             "weight": tensor(kernel, channels, filters),
             "bias": tensor(filters),
-            "pad": pad,
         }
-        data = tensor(steps, batch, channels)
-        if operator.name == "conv_tbc":
-            yield {WHY: why, "self": data, **made}
-        else:
-            yield {WHY: why, "self": tensor(steps, batch, filters), "input": data, **made}
 
 
-BORDERS_BY_WORD = (
-    ("conv1d", "TCN, a dilated layer, border by word", "same", (64, 400), 64, 3, 2),
-    (
-        "conv1d",
-        "16 channels of EEG, a filter of 51 samples, border by word",
-        "same",
-        (16, 512),
-        16,
-        51,
-        1,
+BORDERS_BY_WORD = {
+    "conv1d": (
+        ("TCN, a dilated layer, border by word", "same", (64, 400), 64, 3, 2),
+        (
+            "16 channels of EEG, a filter of 51 samples, border by word",
+            "same",
+            (16, 512),
+            16,
+            51,
+            1,
+        ),
     ),
-    ("conv2d", "Keras's VGG-16, second block, border by word", "same", (128, 112, 112), 128, 3, 1),
-    ("conv2d", "Keras's Inception v3, second layer, no border", "valid", (32, 149, 149), 32, 3, 1),
-    (
-        "conv2d",
-        "EfficientNet-B0, the head's 1 x 1, border by word",
-        "same",
-        (320, 7, 7),
-        1280,
-        1,
-        1,
+    "conv2d": (
+        ("Keras's VGG-16, second block, border by word", "same", (128, 112, 112), 128, 3, 1),
+        ("Keras's Inception v3, second layer, no border", "valid", (32, 149, 149), 32, 3, 1),
+        ("EfficientNet-B0, the head's 1 x 1, border by word", "same", (320, 7, 7), 1280, 1, 1),
     ),
-    (
-        "conv3d",
-        "a layer of a network for volumes, border by word",
-        "same",
-        (32, 16, 32, 32),
-        32,
-        3,
-        1,
+    "conv3d": (
+        ("a layer of a network for volumes, border by word", "same", (32, 16, 32, 32), 32, 3, 1),
+        ("a layer of a network for volumes, no border", "valid", (32, 16, 32, 32), 32, 3, 1),
     ),
-    ("conv3d", "a layer of a network for volumes, no border", "valid", (32, 16, 32, 32), 32, 3, 1),
-)
+}
 """By operator: why a layer is measured, its border, the extents of a sample, filters, the kernel's
 extent and its dilation."""
 
 
 @FAMILIES.add(
-    "conv1d.padding",
-    "conv2d.padding",
-    "conv3d.padding",
+    *(f"{name}.padding" for name in BORDERS_BY_WORD),
     replaces="a word stands for the border, which strides and other borders exclude",
 )
 def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers with the word for the border that keeps the extents, and with that for none."""
-    for name, why, border, (channels, *sides), filters, kernel, dilation in BORDERS_BY_WORD:
-        if name != operator.name:
-            continue
-        axes = len(sides)
+    for why, border, sample, filters, kernel, dilation in BORDERS_BY_WORD[operator.name]:
+        channels, *sides = sample
         yield {
             WHY: why,
             "input": tensor(*network_maps(size, channels, *sides, samples=4)),
-            "weight": tensor(filters, channels, *(kernel,) * axes),
+            "weight": tensor(filters, channels, *(kernel,) * len(sides)),
             "bias": tensor(filters),
             "padding": border,
-            **({"dilation": (dilation,) * axes} if dilation > 1 else {}),
+            **({"dilation": (dilation,) * len(sides)} if dilation > 1 else {}),
         }
 
 

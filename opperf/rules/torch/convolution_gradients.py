@@ -13,9 +13,9 @@ from opperf.rules.sizes import Preset
 from opperf.rules.torch.convolution import (
     ENLARGING,
     WINDOWS,
+    axes_of,
     layers_of,
     output_of,
-    sides_of,
     transposed,
 )
 from opperf.rules.values import Arguments, taken
@@ -62,7 +62,7 @@ def gradients_of_mps(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of layers, by Apple's kernels."""
     is_transposed = "transpose" in operator.name
     for roles in layers_of(is_transposed, size):
-        if len(sides_of(roles)) == 2:
+        if axes_of(roles) == 2:
             made = _gradient_arguments(roles, is_transposed)
             few = {"output_mask": (True, True) if is_transposed else ALL_THREE}
             yield {WHY: roles[WHY], "self": roles["data"], **taken(operator, made), **few}

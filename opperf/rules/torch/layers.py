@@ -49,11 +49,6 @@ def linear(operation: CanonicalOperation, size: Preset) -> Rows:
     }
 
 
-def in_onednn(spec: TensorSpec) -> TensorSpec:
-    """The tensor in oneDNN's own layout, without a gradient."""
-    return msgspec.structs.replace(spec, layout="mkldnn", gradient=False)
-
-
 @FAMILIES.add(
     *("mkldnn_linear", "mkldnn_linear_backward", "mkldnn_linear_backward_input"),
     *("mkldnn_linear_backward_weights", "linear_backward"),
@@ -62,20 +57,22 @@ def in_onednn(spec: TensorSpec) -> TensorSpec:
 def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Passes of layers of BERT-base: for oneDNN, of tensors in its own layout."""
     own = operator.name.startswith("mkldnn")
+    sentences, words, _ = few_sentences(size)
+    rows = sentences * words
     for why, inputs, units in (
         ("BERT-base, a projection of each token", UNITS, UNITS),
         ("BERT-base, feed-forward block, widening", UNITS, FEED_FORWARD),
     ):
-        *outer, _ = few_sentences(size)
-        rows = outer[0] * outer[1]
         data, made = tensor(rows, inputs), tensor(rows, units)
         if own:
-            data, made = in_onednn(data), in_onednn(made)
+            data, made = (
+                msgspec.structs.replace(spec, layout="mkldnn", gradient=False)
+                for spec in (data, made)
+            )
         offered: Arguments = {
             WHY: why,
             "input_size": (rows, inputs),
-            "self": data,
-            "input": data,
+            **dict.fromkeys(("self", "input"), data),
             "grad_output": made,
             "weight": fixed(units, inputs) if own else tensor(units, inputs),
             "bias": fixed(units),
@@ -85,31 +82,21 @@ def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield taken(operator, offered)
 
 
-RATE = 0.1
-"""Share of channels dropped."""
-
-
-@FAMILIES.add("feature_dropout", "feature_alpha_dropout")
-def feature_dropout(operator: Operator, size: Preset) -> Rows:
-    """Maps of which whole channels are dropped."""
+@FAMILIES.add("alpha_dropout", "feature_dropout", "feature_alpha_dropout")
+def dropout(operator: Operator, size: Preset) -> Rows:
+    """Maps of which whole channels are dropped, and activations of networks that normalise
+    themselves."""
+    whole = (
+        ("half of the channels of feature maps", feature_maps(size), 0.5),
+        ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), 0.1),
+    )
+    alone = (
+        ("a self-normalising network, as its authors drop", square(size), 0.05),
+        ("a few samples of such a network, which stay in cache", in_cache(size), 0.1),
+    )
     return {
         why: call(**{operator.parameters[0].name: tensor(*shape)}, p=rate, train=True)
-        for why, shape, rate in (
-            ("half of the channels of feature maps", feature_maps(size), 0.5),
-            ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), RATE),
-        )
-    }
-
-
-@FAMILIES.add("alpha_dropout")
-def alpha_dropout(operator: Operator, size: Preset) -> Rows:
-    """Activations of networks that normalise themselves."""
-    return {
-        why: call(**{operator.parameters[0].name: tensor(*shape)}, p=rate, train=True)
-        for why, shape, rate in (
-            ("a self-normalising network, as its authors drop", square(size), 0.05),
-            ("a few samples of such a network, which stay in cache", in_cache(size), RATE),
-        )
+        for why, shape, rate in (whole if operator.name.startswith("feature") else alone)
     }
 
 
@@ -124,9 +111,7 @@ def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ("word vectors, each row's gradient divided by how often it occurs", 300, True, below),
         (
             "BERT-base, word pieces as often as in text: many gradients of few rows",
-            UNITS,
-            False,
-            zipf,
+            *(UNITS, False, zipf),
         ),
     ):
         # A sparse gradient lists the rows, however often each occurs.
@@ -141,33 +126,12 @@ def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield taken(operator, offered)
 
 
-@FAMILIES.add("embedding_renorm")
-def embedding_renorm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows of a table, shortened before they are looked up."""
-    words = size.extent(WORDS)
-    for why, width, order in (
-        ("word vectors of a translator, of at most a length", 300, 2.0),
-        ("the same, of at most a sum of absolute values", 300, 1.0),
-    ):
-        # Half of the rows of normal numbers are longer than this.
-        limit = width**0.5 if order == 2.0 else 0.8 * width
-        yield {
-            WHY: why,
-            "self": tensor(words, width),
-            "indices": fixed(1, size.extent(2048), fill=below(words), dtype=INDEX),
-            "max_norm": limit,
-            "norm_type": order,
-        }
-
-
 def offsets(bags: int, each: int, last: bool = False) -> TensorSpec:
     """Where bags of so many indices each begin, and where the last one ends if `last`. Begins are
     at even distances: their steps in memory are those of the numbers."""
-    count = bags + last
-    return msgspec.structs.replace(
-        fixed(count, fill=msgspec.structs.replace(ONES, distribution="sequence"), dtype=INDEX),
-        strides=(each,),
-    )
+    in_order = msgspec.structs.replace(ONES, distribution="sequence")
+    begins = fixed(bags + last, fill=in_order, dtype=INDEX)
+    return msgspec.structs.replace(begins, strides=(each,))
 
 
 BAGS = (
@@ -185,27 +149,29 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Bags of rows of a table."""
     padded = operator.overload != "default"
     words = size.extent(100_000)
-    for why, kind, count, each, width, drawn in BAGS:
+    further: Arguments = {}
+    if padded:
+        further = {"scale_grad_by_freq": False, "sparse": False}
+        further |= {"include_last_offset": True, "padding_idx": 0}
+    weighted = (
+        "features with weights of their own, summed in a factorisation machine",
+        *("sum", 512, 20, 64, below),
+    )
+    for bag in BAGS if padded else (*BAGS, weighted):
+        why, kind, count, each, width, drawn = bag
         bags = size.extent(count)
-        required = {"scale_grad_by_freq": False, "sparse": False} if padded else {}
         yield {
             WHY: why,
             "weight": tensor(words, width),
             "indices": fixed(bags * each, fill=drawn(words), dtype=INDEX),
             "offsets": offsets(bags, each, last=padded),
-            **required,
             "mode": KINDS.index(kind),
-            **({"include_last_offset": True, "padding_idx": 0} if padded else {}),
-        }
-    if not padded:
-        bags, each = size.extent(512), 20
-        yield {
-            WHY: "features with weights of their own, summed in a factorisation machine",
-            "weight": tensor(words, 64),
-            "indices": fixed(bags * each, fill=below(words), dtype=INDEX),
-            "offsets": offsets(bags, each),
-            "mode": 0,
-            "per_sample_weights": tensor(bags * each, fill=PROBABILITY),
+            **further,
+            **(
+                {"per_sample_weights": tensor(bags * each, fill=PROBABILITY)}
+                if bag is weighted
+                else {}
+            ),
         }
 
 
@@ -251,33 +217,41 @@ def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Argumen
 @FAMILIES.add("pixel_shuffle", "pixel_unshuffle")
 def pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Maps and images, at a factor of two and more."""
-    factor = "upscale_factor" if operator.name == "pixel_shuffle" else "downscale_factor"
+    shuffles = operator.name == "pixel_shuffle"
     for why, channels, side, times in (
         ("between ESPCN's last maps and its images, three times as large", 3, 72, 3),
         ("between EDSR's 64 channels and maps twice as large", 64, 48, 2),
         ("between Swin-T's 96 channels and the 384 of its merged patches", 96, 28, 2),
     ):
-        small = network_maps(size, channels * times**2, side, side, samples=4)
-        shape = small
-        if operator.name != "pixel_shuffle":
-            batch, _, rows, columns = small
-            shape = (batch, channels, rows * times, columns * times)
+        small = batch, _, rows, columns = network_maps(
+            size, channels * times**2, side, side, samples=4
+        )
+        shape = small if shuffles else (batch, channels, rows * times, columns * times)
+        factor = "upscale_factor" if shuffles else "downscale_factor"
         yield {WHY: why, "self": tensor(*shape), factor: times}
 
 
-@FAMILIES.add("channel_shuffle", "native_channel_shuffle")
-def channels(operator: Operator, size: Preset) -> Rows:
-    """Maps of ShuffleNet."""
-    return {
+ROWS: dict[str, Variants] = {
+    "channel_shuffle native_channel_shuffle": lambda size: {
         why: call(self=tensor(*shape), groups=groups)
         for why, shape, groups in (
             ("ShuffleNet v2, stage 2", network_maps(size, 116, 28, 28), 2),
             ("ShuffleNet v1, stage 2, three groups", network_maps(size, 60, 28, 28), 3),
         )
-    }
-
-
-ROWS: dict[str, Variants] = {
+    },
+    "embedding_renorm": lambda size: {
+        why: call(
+            self=tensor(size.extent(WORDS), 300),
+            indices=fixed(1, size.extent(2048), fill=below(size.extent(WORDS)), dtype=INDEX),
+            max_norm=limit,
+            norm_type=order,
+        )
+        # Half of the rows of normal numbers are longer.
+        for why, order, limit in (
+            ("word vectors of a translator, of at most a length", 2.0, 300**0.5),
+            ("the same, of at most a sum of absolute values", 1.0, 0.8 * 300),
+        )
+    },
     "bilinear": lambda size: {
         why: call(
             input1=tensor(rows, left),
@@ -288,10 +262,7 @@ ROWS: dict[str, Variants] = {
             ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
             (
                 "neural tensor network, relations of pairs of entities",
-                size.extent(512),
-                100,
-                100,
-                4,
+                *(size.extent(512), 100, 100, 4),
             ),
             ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
         )
