@@ -305,18 +305,17 @@ def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("mkldnn_reorder_conv2d_weight", "mkldnn_reorder_conv3d_weight")
 def reordered_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Weights that oneDNN puts in the order of its kernels, once for a network that predicts."""
-    axes = 2 if "2d" in operator.name else 3
+    axes, network = (2, "ResNet") if "2d" in operator.name else (3, "3D ResNet")
     for why, filters, kernel in (
-        (f"weights of a {'ResNet' if axes == 2 else '3D ResNet'}'s stage 4, 3 wide", 512, 3),
+        (f"weights of a {network}'s stage 4, 3 wide", 512, 3),
         ("weights of a layer of 256 channels, 1 wide", 256, 1),
     ):
         # Weights do not grow with the size; of the smallest there are fewer.
         width = size.extent(filters, least=32) if size.scale < 1 else filters
         weight = fixed(width, width, *(kernel,) * axes)
         yield {
-            **{WHY: why, TAGS: (FORM,)},
+            **{WHY: why, TAGS: (FORM,), "padding": (kernel // 2,) * axes},
             "self": msgspec.structs.replace(weight, layout="mkldnn"),
-            "padding": (kernel // 2,) * axes,
         }
 
 

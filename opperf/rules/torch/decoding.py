@@ -198,7 +198,8 @@ ROWS: Mapping[str, Variants] = {
         "Llama 3, 512 tokens, each among 128256": call(
             self=tensor(size.extent(512, least=16), words(size)),
             target=fixed(size.extent(512, least=16), fill=below(words(size)), dtype="int64"),
-            **{DTYPE: HALF, TAGS: ("train", OUTSIDE)},
+            **IN_HALF,
+            **{TAGS: ("train", OUTSIDE)},
         )
     },
     "rms_norm.default": lambda size: {
@@ -207,7 +208,8 @@ ROWS: Mapping[str, Variants] = {
             normalized_shape=(layer_width(size, UNITS),),
             weight=tensor(layer_width(size, UNITS), fill=POSITIVE),
             eps=1e-5,
-            **{DTYPE: HALF, TAGS: (OUTSIDE,)},
+            **IN_HALF,
+            **{TAGS: (OUTSIDE,)},
         )
     },
     "silu.default": lambda size: {f"{GATED}: gates": call(self=hidden(size), **IN_HALF)},

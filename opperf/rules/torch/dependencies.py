@@ -84,14 +84,10 @@ def label_lengths(asked: Asked) -> Fill:
     return Fill("constant", float(at(targets.shape, -1)))
 
 
-def all_steps(asked: Asked) -> Fill:
-    """Returns the number of steps, which every sequence has."""
-    return Fill("constant", float(asked.extent("log_probs", 0)))
-
-
 ALIGNED: Mapping[str, Rule] = {
     "targets": symbols,
-    "input_lengths": all_steps,
+    # Every sequence has all steps.
+    "input_lengths": lambda asked: Fill("constant", float(asked.extent("log_probs", 0))),
     "target_lengths": label_lengths,
 }
 
@@ -126,11 +122,11 @@ def sequence_lengths(asked: Asked) -> Fill:
     return ascending(longest, -(-longest // 2))
 
 
-def columns_of_rows(pointers: str, axis: int) -> Rule:
-    """Returns the rule of the columns of a compressed sparse matrix, along the axis of its size:
-    different ones in each row, in ascending order."""
+def compressed(pointers: str, others: str, axis: int) -> Mapping[str, Rule]:
+    """Returns the rules of a compressed sparse matrix: where each row begins, and its columns,
+    along the axis of its size: different ones in each row, in ascending order."""
 
-    def rule(asked: Asked) -> Fill:
+    def columns(asked: Asked) -> Fill:
         rows, count = asked.extent(pointers, -1) - 1, at(asked.spec.shape, -1)
         if rows < 1:
             raise Unfit
@@ -148,12 +144,7 @@ def columns_of_rows(pointers: str, axis: int) -> Rule:
             [place for row in range(rows) for place in range(begins[row + 1] - begins[row])]
         )
 
-    return rule
-
-
-def compressed(pointers: str, others: str, axis: int) -> Mapping[str, Rule]:
-    """Returns the rules of a compressed sparse matrix: where each row begins, and its columns."""
-    return {pointers: ends(extent_of(others, -1)), others: columns_of_rows(pointers, axis)}
+    return {pointers: ends(extent_of(others, -1)), others: columns}
 
 
 def grouped(asked: Asked) -> int:
@@ -257,11 +248,6 @@ def from_source(asked: Asked) -> Fill:
     return BOOLEAN if most >= asked.spec.size else chosen(most)
 
 
-def of_gradient(asked: Asked) -> Fill:
-    """Returns a mask of as many elements as there are gradients."""
-    return set_at(asked, asked.tensor("grad").size, times_of(asked, "input"))
-
-
 def usual_bins(asked: Asked) -> Fill:
     """Returns numbers of the bins that there are at least."""
     least = asked.number("minlength")
@@ -280,6 +266,7 @@ def rising(edges: str) -> Mapping[str, Rule]:
 
 POINTERS = {"cum_seq_q": ends(extent_of("query")), "cum_seq_k": ends(extent_of("key"))}
 EFFICIENT = {"cu_seqlens_q": ends(extent_of("query", 1)), "cu_seqlens_k": ends(extent_of("key", 1))}
+OF_ROWS = ("byte", "4bit", "2bit")
 PACKED_LAYERS = ("gru", "lstm", "rnn_relu", "rnn_tanh")
 ALIGNERS = (
     *("ctc_loss", "_ctc_loss", "_cudnn_ctc_loss", "_use_cudnn_ctc_loss", "miopen_ctc_loss"),
@@ -290,19 +277,9 @@ DEPENDENCIES: Rules = {
     **dict.fromkeys(("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"), BAGS),
     **{
         f"quantized::embedding_bag_{kind}": {"offsets": bags}
-        for kind in (
-            *("byte", "4bit", "byte_rowwise_offsets", "4bit_rowwise_offsets"),
-            "2bit_rowwise_offsets",
-        )
+        for kind in ("byte", "4bit", *(f"{kind}_rowwise_offsets" for kind in OF_ROWS))
     },
-    **dict.fromkeys(
-        (
-            "_embedding_bag_backward",
-            "_embedding_bag_dense_backward",
-            "_embedding_bag_sparse_backward",
-        ),
-        BAG_GRADIENTS,
-    ),
+    **{f"_embedding_bag_{kind}backward": BAG_GRADIENTS for kind in ("", "dense_", "sparse_")},
     **dict.fromkeys(ALIGNERS, ALIGNED),
     **dict.fromkeys(PACKED_LAYERS, {"batch_sizes": in_packed}),
     "_pack_padded_sequence": {"lengths": sequence_lengths},
@@ -346,6 +323,9 @@ DEPENDENCIES: Rules = {
     **dict.fromkeys(("index", "_unsafe_index"), {"indices": index_of_read}),
     **MAXIMA,
     "masked_scatter": {"mask": from_source},
-    "masked_select_backward": {"mask": of_gradient},
+    # As many elements are set as there are gradients.
+    "masked_select_backward": {
+        "mask": lambda asked: set_at(asked, asked.tensor("grad").size, times_of(asked, "input"))
+    },
 }
 """By operator without overload and argument: what is valid beside the others only."""

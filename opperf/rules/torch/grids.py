@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import network_maps
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.layers import MODES, PADDINGS
@@ -54,28 +54,17 @@ def images(size: Preset) -> tuple[Reading, ...]:
     maps = network_maps(size, 64, 64, 64, samples=4)
     photographs = network_maps(size, 3, 256, 256, samples=4)
     crops = network_maps(size, 3, 128, 128, samples=2)
-    queries = size.extent(300, least=16)
+    heads = network_maps(size, 32, 64, 64, samples=16)
+    points = (size.extent(300, least=16), 4)
+    to_border = ("linear", "border", True)
     return (
         Reading("spatial transformer, images rotated to be read", photographs, photographs[2:]),
-        Reading(
-            "Deformable DETR, four points of each query and head, of one level",
-            network_maps(size, 32, 64, 64, samples=16),
-            (queries, 4),
-        ),
-        Reading(
-            "feature maps warped by a flow, to their border",
-            maps,
-            maps[2:],
-            padding="border",
-            align=True,
-        ),
+        Reading("Deformable DETR, four points of each query and head, of one level", heads, points),
+        Reading("feature maps warped by a flow, to their border", maps, maps[2:], *to_border),
         Reading("labels moved with their images, which are not mixed", crops, crops[2:], "nearest"),
         Reading(
             "images warped as augmentation, cubic and mirrored at the border",
-            crops,
-            crops[2:],
-            "cubic",
-            "reflection",
+            *(crops, crops[2:], "cubic", "reflection"),
         ),
     )
 
@@ -104,24 +93,14 @@ def readings(operator: Operator, size: Preset) -> tuple[Reading, ...]:
     return (images(size)[0], images(size)[2], volumes(size)[0])
 
 
-@FAMILIES.add("grid_sampler", "grid_sampler_3d")
-@FAMILIES.also("grid_sampler_2d.default")
-def grid_sampler(operator: Operator, size: Preset) -> Rows:
-    """Images and volumes, with each way to read between and beyond their elements."""
-    return {reading.why: reading.arguments for reading in readings(operator, size)}
-
-
-@FAMILIES.add("grid_sampler_3d_backward")
-@FAMILIES.also("grid_sampler_2d_backward.default")
-def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of such readings, to the maps and to the places."""
+@FAMILIES.add("grid_sampler", "grid_sampler_3d", "grid_sampler_3d_backward")
+@FAMILIES.also("grid_sampler_2d.default", "grid_sampler_2d_backward.default")
+def grid_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Images and volumes, with each way to read between and beyond their elements, and backward to
+    the maps and to the places."""
     for reading in readings(operator, size):
-        yield {
-            WHY: reading.why,
-            "grad_output": tensor(*reading.output),
-            **reading.arguments,
-            "output_mask": (True, True),
-        }
+        passed = call(grad_output=tensor(*reading.output), output_mask=(True, True))
+        yield {**taken(operator, passed), **reading.arguments, WHY: reading.why}
 
 
 @FAMILIES.add("cudnn_grid_sampler", "cudnn_grid_sampler_backward")
@@ -133,14 +112,6 @@ def of_cudnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: reading.why, **taken(operator, passed)}
 
 
-MAPS = (
-    ("spatial transformer, images of 224 x 224", (3, 224, 224)),
-    ("spatial transformer, digits of 28 x 28, a matrix for each of many", (1, 28, 28)),
-    ("a scan turned and scaled, to train with", (1, 64, 64, 64)),
-)
-"""Why the places of an affine map are computed, and the extents of a sample."""
-
-
 @FAMILIES.add(
     *("affine_grid_generator", "affine_grid_generator_backward"),
     *("cudnn_affine_grid_generator", "cudnn_affine_grid_generator_backward"),
@@ -148,15 +119,18 @@ MAPS = (
 def affine(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Affine maps of images and of volumes, a matrix for each sample."""
     for_cudnn = operator.name.startswith("cudnn")
-    for why, (channels, *sides) in MAPS:
-        samples = 32 if sides[0] == 28 else 8 if len(sides) == 2 else 1
-        shape = network_maps(size, channels, *sides, samples=samples)
+    for why, samples, *sample in (
+        ("spatial transformer, images of 224 x 224", 8, 3, 224, 224),
+        ("spatial transformer, digits of 28 x 28, a matrix for each of many", 32, 1, 28, 28),
+        ("a scan turned and scaled, to train with", 1, 1, 64, 64, 64),
+    ):
+        shape = count, _, *sides = network_maps(size, *sample, samples=samples)
         axes = len(sides)
         if for_cudnn and axes == 3:
             continue
-        first: Arguments = {"theta": tensor(shape[0], axes, axes + 1)}
+        first: Arguments = {"theta": tensor(count, axes, axes + 1)}
         if operator.name.endswith("backward"):
-            first = {"grad": tensor(shape[0], *shape[2:], axes)}
+            first = {"grad": tensor(count, *sides, axes)}
         extents: Arguments = dict(zip("NCHW", shape, strict=False))
         last: Arguments = extents if for_cudnn else {"size": shape, "align_corners": False}
         yield {WHY: why, **first, **last}

@@ -23,22 +23,10 @@ DEFAULT = 1
 
 
 OPTIONS: dict[str, Argument] = {
-    "ignore_index": -100,
-    "delta": 1.0,
-    "beta": 1.0,
-    "p": 1,
-    "margin": 1.0,
+    **{"ignore_index": -100, "p": 1},
+    **dict.fromkeys(("beta", "delta", "margin"), 1.0),
 }
 """The defaults of a loss's options, which the operators behind it require."""
-
-
-def required_options(operator: Operator) -> dict[str, Argument]:
-    """Returns the defaults of the options that an operator requires."""
-    return {
-        parameter.name: OPTIONS[parameter.name]
-        for parameter in operator.parameters
-        if parameter.required and parameter.name in OPTIONS
-    }
 
 
 def loss(operation: str, text: str) -> Use:
@@ -54,7 +42,8 @@ def loss(operation: str, text: str) -> Use:
         named = words.to_arguments(operator, others)
         if named is None:
             return None
-        made = {**required_options(operator), **named}
+        required = {one.name for one in operator.parameters if one.required}
+        made = {**{name: OPTIONS[name] for name in OPTIONS.keys() & required}, **named}
         number = REDUCTIONS.index(str(roles["reduction"]))
         declared = operator.parameter("reduction")
         if declared is None or (number == DEFAULT and not declared.required):
@@ -154,43 +143,27 @@ def of_forward(operator: Operator, forward: str, size: Preset) -> Iterable[Argum
             yield {**arguments, **notes_of(roles)}
 
 
-def element_losses(data: TensorSpec, target: TensorSpec) -> tuple[int, ...]:
-    """The shape of losses that are not reduced: the right classes', or the predictions'."""
-    labelled = target.dtype == "int64" and len(target.shape) < len(data.shape)
-    return target.shape if labelled else data.shape
-
-
-def losses_of_samples(data: TensorSpec, target: TensorSpec) -> tuple[int, ...]:
-    """The shape of losses, one of each sample."""
-    return data.shape[:1]
-
-
 Saved = Callable[[TensorSpec], TensorSpec]
 """Makes a result of the forward call, which the derivative takes, from the scores' tensor."""
 
 
-def total_weight(data: TensorSpec) -> TensorSpec:
-    """The sum of the weights that the mean was divided by."""
-    return fixed(fill=ONES)
-
-
 RIGHT = 4
-"""Right classes of a sample, on average."""
+"""Right classes of a sample, on average: as many as `TAGS` has, some of them twice."""
 
-
-def is_target(data: TensorSpec) -> TensorSpec:
-    """Which classes are among the right ones: as many as `TAGS` has, some of them twice."""
-    return fixed(*data.shape, fill=odds(data.shape[-1] - RIGHT, RIGHT))
-
+WEIGHT: Mapping[str, Saved] = {"total_weight": lambda data: fixed(fill=ONES)}
+"""The sum of the weights that the mean was divided by."""
 
 DERIVATIVES: Mapping[str, tuple[str, Mapping[str, Saved]]] = {
     "binary_cross_entropy_backward": ("binary_cross_entropy", {}),
     "huber_loss_backward": ("huber_loss", {}),
     "mse_loss_backward": ("mse_loss", {}),
     "multi_margin_loss_backward": ("multi_margin_loss", {}),
-    "multilabel_margin_loss_backward": ("multilabel_margin_loss", {"is_target": is_target}),
-    "nll_loss2d_backward": ("nll_loss2d", {"total_weight": total_weight}),
-    "nll_loss_backward": ("nll_loss", {"total_weight": total_weight}),
+    "multilabel_margin_loss_backward": (
+        "multilabel_margin_loss",
+        {"is_target": lambda data: fixed(*data.shape, fill=odds(data.shape[-1] - RIGHT, RIGHT))},
+    ),
+    "nll_loss2d_backward": ("nll_loss2d", WEIGHT),
+    "nll_loss_backward": ("nll_loss", WEIGHT),
     "smooth_l1_loss_backward": ("smooth_l1_loss", {}),
     "soft_margin_loss_backward": ("soft_margin_loss", {}),
 }
@@ -208,8 +181,13 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
         data, target = made["self"], made["target"]
         assert isinstance(data, TensorSpec) and isinstance(target, TensorSpec)
         made.setdefault("reduction", DEFAULT)
-        shape_of = losses_of_samples if operator.name in OF_SAMPLES else element_losses
-        shape = () if made["reduction"] == DEFAULT else shape_of(data, target)
+        # Losses that are not reduced: of the right classes or samples, or the predictions'.
+        labelled = target.dtype == "int64" and len(target.shape) < len(data.shape)
+        shape = target.shape if labelled else data.shape
+        if made["reduction"] == DEFAULT:
+            shape = ()
+        elif operator.name in OF_SAMPLES:
+            shape = data.shape[:1]
         yield {
             "grad_output": tensor(*shape),
             **made,
@@ -217,12 +195,11 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
+GPU: Arguments = {"blank": 0, "deterministic": True, "zero_infinity": False}
 INTERNAL_CTC: Mapping[str, Arguments] = {
-    "miopen_ctc_loss": {"blank": 0, "deterministic": True, "zero_infinity": False},
-    "_cudnn_ctc_loss": {"blank": 0, "deterministic": True, "zero_infinity": False},
     "_ctc_loss": {},
-    "_use_cudnn_ctc_loss": {"blank": 0},
-    "_use_miopen_ctc_loss": {"blank": 0},
+    **dict.fromkeys(("miopen_ctc_loss", "_cudnn_ctc_loss"), GPU),
+    **dict.fromkeys(("_use_cudnn_ctc_loss", "_use_miopen_ctc_loss"), {"blank": 0}),
 }
 """Operators with the inputs of `ctc_loss`, each with the options that it requires."""
 
