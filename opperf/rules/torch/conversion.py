@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 
@@ -11,12 +12,11 @@ from opperf.operations.uses import Table, merge, use, uses
 from opperf.rules.configurations import WHY
 from opperf.rules.families.special import COMPLEX
 from opperf.rules.image_shapes import feature_maps, photographs
-from opperf.rules.registering import Families, Rows, entry_of
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, column, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
-    REQUESTED,
     Arguments,
     below,
     call,
@@ -26,7 +26,7 @@ from opperf.rules.values import (
     tensor,
     transposed,
 )
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 COPIES = (
     *("clone", "contiguous", "lift", "lift_fresh", "lift_fresh_copy", "resolve_conj"),
@@ -48,159 +48,80 @@ OPERATIONS: Table = merge(
 
 FAMILIES = Families()
 
-LAST = MemoryFormat("channels_last")
-
-
-@FAMILIES.add("contiguous", replaces="it copies what is not contiguous alone")
-def contiguous(operator: Operator, size: Preset) -> Rows:
-    """Tensors that have to be copied, and one that has not."""
-    side = square(size)
-    maps = tensor(*feature_maps(size))
-    return {
-        "a transposed matrix, before a view of it": call(self=transposed(tensor(*side))),
-        "every other column of a matrix": call(self=every_other_column(tensor(*side))),
-        "feature maps, to channels last": call(self=maps, memory_format=LAST),
-        "a matrix that is contiguous already: no copy": call(self=tensor(*side)),
-    }
-
-
-@FAMILIES.also("clone")
-def clone(operator: Operator, size: Preset) -> Rows:
-    """Copies to another order of elements."""
-    maps = tensor(*feature_maps(size))
-    last = msgspec.structs.replace(maps, memory_format="channels_last")
-    contiguous = MemoryFormat("contiguous")
-    return {
-        "a transposed matrix, to rows that are adjacent": call(
-            self=transposed(tensor(*square(size))), memory_format=contiguous
-        ),
-        "feature maps, to channels last": call(self=maps, memory_format=LAST),
-        "feature maps, to channels first": call(self=last, memory_format=contiguous),
-    }
-
-
-@FAMILIES.add("copy")
-def copy(operator: Operator, size: Preset) -> Rows:
-    """Copies to a tensor of another dtype, order or extent, and to one like it."""
-    side = square(size)
-    rows, columns = side
-    own = tensor(*side)
-    return {
-        why: call(self=own, src=source)
-        for source, why in (
-            (own, "a matrix, to another of its kind"),
-            (
-                fixed(*side, dtype="float64"),
-                "double precision to the tensor's own, as data from NumPy",
-            ),
-            (transposed(tensor(*side)), "a transposed matrix, to rows that are adjacent"),
-            (tensor(1, columns), "a row, to each row of a matrix"),
-        )
-    }
+FIRST, LAST = MemoryFormat("contiguous"), MemoryFormat("channels_last")
 
 
 OTHER_DTYPES = ("float16", "float32")
 """Dtype to convert to: the first that is not the tensor's own."""
 
-CONVERSIONS: dict[str, Callable[[TensorSpec, str | tuple[str, ...]], Arguments]] = {
-    "to.device": lambda one, dtype: {"self": one, "device": Device(), "dtype": dtype},
-    "to.dtype": lambda one, dtype: {"self": one, "dtype": dtype},
-    "to.dtype_layout": lambda one, dtype: {"self": one, "dtype": dtype},
-}
-"""Arguments of conversions of a tensor to a dtype."""
-
 
 @FAMILIES.add(
-    *CONVERSIONS, replaces="what it does depends on the dtypes of its input and its result"
+    *("to.device", "to.dtype", "to.dtype_layout"),
+    replaces="what it does depends on the dtypes of its input and its result",
 )
 def to_dtype(operator: Operator, size: Preset) -> Rows:
     """Tensors that are converted, and one that is of that dtype already."""
-    arguments = CONVERSIONS[operator.names[0]]
     own = tensor(*square(size))
     images = fixed(*photographs(size), fill=below(256), dtype="uint8")
+    arguments = call if operator.names[0] != "to.device" else partial(call, device=Device())
     return {
         "a layer's weights to half precision, as autocast converts them in each step": arguments(
-            own, OTHER_DTYPES
+            self=own, dtype=OTHER_DTYPES
         ),
-        "images from bytes, before normalisation": arguments(images, "float32"),
-        "a transposed matrix, whose order of elements is kept": call(
-            **arguments(transposed(own), OTHER_DTYPES),
+        "images from bytes, before normalisation": arguments(self=images, dtype="float32"),
+        "a transposed matrix, whose order of elements is kept": arguments(
+            self=transposed(own),
+            dtype=OTHER_DTYPES,
             copy=True,
             memory_format=MemoryFormat("preserve"),
         ),
         f"a matrix of that dtype already, no copy: {MOSTLY_DISPATCH}": arguments(
-            fixed(*square(size), dtype="float32"), "float32"
+            self=fixed(*square(size), dtype="float32"), dtype="float32"
         ),
     }
-
-
-@FAMILIES.add(
-    "to.other", "type_as", replaces="what it does depends on the dtypes of its input and its result"
-)
-def to_other(operator: Operator, size: Preset) -> Rows:
-    """Tensors to the dtype of another one."""
-    side = square(size)
-    return {
-        "a boolean mask to the dtype of scores, which it is to be added to": call(
-            self=fixed(*side, fill=BOOLEAN, dtype="bool"), other=fixed(*side)
-        ),
-        "double precision to single, as data from NumPy to that of a model's weights": call(
-            self=fixed(*side, dtype="float64"), other=fixed(*side, dtype="float32")
-        ),
-    }
-
-
-@FAMILIES.add("lift", "lift_fresh", replaces="it returns the tensor as it is: one row")
-def lift(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor that is returned as it is: mostly dispatch."""
-    yield {"self": tensor(*column(size))}
-
-
-UNREAD = {
-    **dict.fromkeys(("positive", "resolve_conj", "resolve_neg"), REQUESTED),
-    **dict.fromkeys(("conj", "imag", "real"), COMPLEX),
-}
-"""Dtypes of the tensors that are returned as they are, or views of them, whatever their size."""
-
-
-@FAMILIES.add(*UNREAD, replaces="it reads no element, so that all sizes are one measurement")
-def unread(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The call alone."""
-    yield {"self": tensor(*tiny(size), dtype=entry_of(UNREAD, operator)), **FEW}
 
 
 DENSITY = 0.1
 """Share of a sparse matrix that is stored, for pruned weights."""
 
-LAYOUTS = {
-    "coo": "pruned weights, a tenth of which is stored by index",
-    "csr": "pruned weights, a tenth of which is stored row by row",
-    "mkldnn": "a layer's output in oneDNN's layout, to PyTorch's own",
+OWN: dict[str, Row | Variants] = {
+    "contiguous": lambda size: {
+        "a transposed matrix, before a view of it": call(self=transposed(tensor(*square(size)))),
+        "every other column of a matrix": call(self=every_other_column(tensor(*square(size)))),
+        "feature maps, to channels last": call(
+            self=tensor(*feature_maps(size)), memory_format=LAST
+        ),
+        "a matrix that is contiguous already: no copy": call(self=tensor(*square(size))),
+    },
+    "lift lift_fresh": lambda size: {
+        "A tensor that is returned as it is: mostly dispatch": call(self=tensor(*column(size)))
+    },
+    "positive resolve_conj resolve_neg": lambda size: {"self": tensor(*tiny(size)), **FEW},
+    "conj imag real": lambda size: {"self": tensor(*tiny(size), dtype=COMPLEX), **FEW},
+    "to.other type_as": lambda size: {
+        "a boolean mask to the dtype of scores, which it is to be added to": call(
+            self=fixed(*square(size), fill=BOOLEAN, dtype="bool"), other=fixed(*square(size))
+        ),
+        "double precision to single, as data from NumPy to that of a model's weights": call(
+            self=fixed(*square(size), dtype="float64"), other=fixed(*square(size), dtype="float32")
+        ),
+    },
+    "to_dense": lambda size: {
+        why: call(self=sparse(layout, *square(size), density=density))
+        for layout, density, why in (
+            ("coo", DENSITY, "pruned weights, a tenth of which is stored by index"),
+            ("csr", DENSITY, "pruned weights, a tenth of which is stored row by row"),
+            ("mkldnn", 1.0, "a layer's output in oneDNN's layout, to PyTorch's own"),
+        )
+    },
 }
-"""Layouts that are made dense, and why."""
-
-
-@FAMILIES.add("to_dense", replaces="its tensors are sparse")
-def to_dense(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sparse matrices, and one of oneDNN's."""
-    for layout, why in LAYOUTS.items():
-        density = 1.0 if layout == "mkldnn" else DENSITY
-        yield {"self": sparse(layout, *square(size), density=density), WHY: why}
+add_rows(FAMILIES.add, OWN, replaces="what it does depends on its tensors' layouts and dtypes")
 
 
 PLAIN: dict[str, Argument] = {
-    "dim": 0,
-    "from_": "float32",
-    "memory_format": MemoryFormat("contiguous"),
-    "min": 2,
-    "other": 2.0,
-    "scalar": 2.0,
-    "scalar1": 2.0,
-    "scalar2": 3,
-    "size": 8,
-    "to": "float64",
-    "type1": "float16",
-    "type2": "float32",
+    **{"dim": 0, "min": 2, "size": 8, "memory_format": MemoryFormat("contiguous")},
+    **{"other": 2.0, "scalar": 2.0, "scalar1": 2.0, "scalar2": 3},
+    **{"from_": "float32", "to": "float64", "type1": "float16", "type2": "float32"},
 }
 """Values of the arguments of queries that are no tensors."""
 
@@ -261,6 +182,18 @@ def on_host(size: Preset) -> TensorSpec:
 
 
 ROWS: dict[str, Variants] = {
+    "copy": lambda size: {
+        why: call(self=tensor(*square(size)), src=source)
+        for source, why in (
+            (tensor(*square(size)), "a matrix, to another of its kind"),
+            (
+                fixed(*square(size), dtype="float64"),
+                "double precision to the tensor's own, as data from NumPy",
+            ),
+            (transposed(tensor(*square(size))), "a transposed matrix, to rows that are adjacent"),
+            (tensor(1, square(size)[1]), "a row, to each row of a matrix"),
+        )
+    },
     "chalf": lambda size: {
         "Complex numbers to half precision, such as a spectrum that is kept": call(
             self=tensor(*square(size), dtype=COMPLEX)
@@ -291,10 +224,26 @@ add_rows(FAMILIES.add, ROWS)
 
 
 FURTHER: dict[str, Variants] = {
+    "clone": lambda size: {
+        why: call(self=source, memory_format=order)
+        for source, order, why in (
+            (
+                transposed(tensor(*square(size))),
+                FIRST,
+                "a transposed matrix, to rows that are adjacent",
+            ),
+            (tensor(*feature_maps(size)), LAST, "feature maps, to channels last"),
+            (
+                TensorSpec(feature_maps(size), memory_format="channels_last", gradient=True),
+                FIRST,
+                "feature maps, to channels first",
+            ),
+        )
+    },
     "to_mkldnn": lambda size: {
         "Feature maps to oneDNN's layout, before its convolutions": call(
             self=tensor(*feature_maps(size))
         )
-    }
+    },
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, Operator
 from opperf.operations.uses import Table, Use, merge, use
 from opperf.rules.bert import few_sentences, tokens
 from opperf.rules.configurations import OUTSIDE, TAGS, TINY, WHY
@@ -31,26 +31,24 @@ def of_one_number(value: float) -> Table:
     }
 
 
-def _window_roles(window_length: int, periodic: bool = True, **other: Any) -> dict[str, Any]:
-    other.pop("dtype", None)
-    return {"length": window_length + periodic, **other}
-
-
 def of_window(operation: str, **usual: float) -> Use:
     """The use of a window with its usual parameters, where a call has none."""
+
+    def to_roles(window_length: int, periodic: bool = True, **other: Any) -> dict[str, Any]:
+        other.pop("dtype", None)
+        return {**usual, "length": window_length + periodic, **other}
+
     return use(
         operation,
-        lambda **arguments: {**usual, **_window_roles(**arguments)},
+        to_roles,
         lambda made, arguments: made[:-1] if arguments.get("periodic", True) else made,
         to_arguments=lambda operator, roles: None,
     )
 
 
-HAMMING = {"alpha": 0.54, "beta": 0.46}
-
 WINDOWS: Table = {
     **{f"{name}_window": of_window(f"{name}_window") for name in ("bartlett", "blackman", "hann")},
-    "hamming_window": of_window("general_hamming_window", **HAMMING),
+    "hamming_window": of_window("general_hamming_window", alpha=0.54, beta=0.46),
     "kaiser_window": of_window("kaiser_window", beta=12.0),
 }
 
@@ -126,26 +124,17 @@ def made_new(why: str, **values: Argument) -> Variants:
     return lambda size: {why: call(self=fixed(*few_sentences(size)), size=square(size), **values)}
 
 
-def rows(size: Preset) -> tuple[int, int]:
-    """The strides of a contiguous square matrix."""
-    return (square(size)[1], 1)
-
-
-def scalar(value: float) -> TensorSpec:
-    """A tensor of one number."""
-    return fixed(fill=literal(value))
-
-
 SPACED = {
     "linspace": "points at equal distances, as a function is sampled",
     "logspace": "points at equal ratios, as the frequencies of a spectrum",
 }
 """Why numbers are made between two, by operator."""
 
+FIRST, LAST = fixed(fill=literal(1.0)), fixed(fill=literal(4.0))
 ENDS: dict[str, tuple[Argument, Argument]] = {
-    "Scalar_Tensor": (1.0, scalar(4.0)),
-    "Tensor_Scalar": (scalar(1.0), 4.0),
-    "Tensor_Tensor": (scalar(1.0), scalar(4.0)),
+    "Scalar_Tensor": (1.0, LAST),
+    "Tensor_Scalar": (FIRST, 4.0),
+    "Tensor_Tensor": (FIRST, LAST),
 }
 """Both ends, by the overload that takes one or both as a tensor."""
 
@@ -194,7 +183,7 @@ OWN: dict[str, Variants] = {
     },
     "empty_strided": lambda size: {
         "a buffer by its strides, as compiled code makes them: not written to": call(
-            size=square(size), stride=rows(size), **NAN_FREE
+            size=square(size), stride=(square(size)[1], 1), **NAN_FREE
         )
     },
     "eye.m": lambda size: {
@@ -213,7 +202,10 @@ OWN: dict[str, Variants] = {
     "new_empty": made_new("a buffer of a dtype of its own: not written to", **NAN_FREE),
     "new_empty_strided": lambda size: {
         "a buffer by strides of its own: not written to": call(
-            self=fixed(*few_sentences(size)), size=square(size), stride=rows(size), **NAN_FREE
+            self=fixed(*few_sentences(size)),
+            size=square(size),
+            stride=(square(size)[1], 1),
+            **NAN_FREE,
         )
     },
     "new_full": made_new("a mask's number for excluded scores", fill_value=-10_000.0),
@@ -254,18 +246,13 @@ HANN = 0.5
 """Both parameters of Hann's window among Hamming's."""
 
 
-def shape_of_window(operator: Operator) -> Arguments:
-    """The arguments of a window beside its length."""
-    beta = SIDE_LOBES if operator.name.startswith("kaiser") else HANN
-    values: Arguments = {"periodic": False, "alpha": HANN, "beta": beta}
-    return taken(operator, values)
-
-
 @FAMILIES.category("window")
 def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The length of a window, of a frame and of a long signal."""
+    beta = SIDE_LOBES if operator.name.startswith("kaiser") else HANN
+    shape: Arguments = {"periodic": False, "alpha": HANN, "beta": beta}
     for length, why, tags in (
         (FRAME, f"a frame of 25 ms of sound: {MOSTLY_DISPATCH}", (OUTSIDE, TINY)),
         (vector(size)[0], "a window as long as a signal, before its Fourier transform", ()),
     ):
-        yield {"window_length": length, **shape_of_window(operator), WHY: why, TAGS: tags}
+        yield {"window_length": length, **taken(operator, shape), WHY: why, TAGS: tags}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from opperf.model import Operator
+from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.detectors import CORNERS, DETECTIONS, corners, last_stage
 from opperf.rules.image_shapes import KERNEL
@@ -23,7 +23,7 @@ from opperf.rules.values import (
     literal,
     tensor,
 )
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -37,9 +37,10 @@ def detected(size: Preset, count: int) -> Arguments:
     return {"dets": fixed(found, CORNERS, fill=DETECTIONS), "scores": fixed(found, fill=SCORES)}
 
 
-def pooled(pooling: Pooling, size: Preset) -> Arguments:
-    """The arguments of a pooling to a grid of cells."""
+def pooled(pooling: Pooling, size: Preset, **others: Argument) -> Arguments:
+    """The arguments of a pooling to a grid of cells, and others."""
     return {
+        **others,
         "input": pooling.maps(size),
         "rois": pooling.level.rois(size),
         "spatial_scale": 1 / pooling.level.stride,
@@ -47,17 +48,6 @@ def pooled(pooling: Pooling, size: Preset) -> Arguments:
         "pooled_width": pooling.cells,
         WHY: pooling.why,
     }
-
-
-@FAMILIES.add("torchvision::roi_align")
-def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps and regions of interest of a pyramid's levels."""
-    for pooling in ALIGNED:
-        yield {
-            **pooled(pooling, size),
-            "sampling_ratio": pooling.samples,
-            "aligned": pooling.aligned,
-        }
 
 
 COARSE = 8
@@ -70,50 +60,12 @@ def coarse(level: Level, size: Preset) -> list[tuple[int, ...]]:
     return [tuple(round(side / COARSE) for side in box) for box in corners(*level.places(size))]
 
 
-@FAMILIES.add("torchvision::qnms")
-def quantised_suppression(operator: Operator, size: Preset) -> Rows:
-    """Boxes and their scores in 8 bits."""
-    boxes = tuple(coarse(LEVEL, size))
-    return {
-        "Faster R-CNN in 8 bits: 512 proposals of an image": call(
-            dets=fixed(len(boxes), CORNERS, fill=literal(boxes), dtype=QUANTISED),
-            scores=fixed(len(boxes), fill=below(256), dtype=QUANTISED),
-            iou_threshold=0.5,
-        )
-    }
+def in_bytes(rows: Sequence[tuple[int, ...]]) -> TensorSpec:
+    """Boxes or regions in 8 bits."""
+    return fixed(len(rows), len(rows[0]), fill=literal(rows), dtype=QUANTISED)
 
 
-@FAMILIES.add("torchvision::qroi_align")
-def quantised_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps and regions of interest of a level, in 8 bits."""
-    rows = tuple((0, *box) for box in coarse(LEVEL, size))
-    yield {
-        **pooled(ALIGNED[1], size),
-        "input": fixed(*LEVEL.maps(size).shape, fill=below(256), dtype=QUANTISED),
-        "rois": fixed(len(rows), 1 + CORNERS, fill=literal(rows), dtype=QUANTISED),
-        "input_scale": 0.02,
-        "input_zero_point": 128,
-        "rois_scale": float(COARSE),
-        "rois_zero_point": 0,
-        "sampling_ratio": SAMPLES,
-        "aligned": False,
-        WHY: "Faster R-CNN in 8 bits: 512 proposals on a level of a feature pyramid",
-    }
-
-
-@FAMILIES.add("torchvision::roi_pool")
-def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps and regions of interest."""
-    return (pooled(pooling, size) for pooling in WHOLE)
-
-
-@FAMILIES.add("torchvision::ps_roi_align", "torchvision::ps_roi_pool")
-def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps and regions: each cell of a region has its own channels."""
-    is_sampled = any(parameter.name == "sampling_ratio" for parameter in operator.parameters)
-    why = f"R-FCN: 300 regions of {LABELS} classes, each cell of which has its own channels"
-    sampled: Arguments = {"sampling_ratio": SAMPLES} if is_sampled else {}
-    yield {**pooled(Pooling(POSITIONS, why, True), size), **sampled}
+R_FCN = f"R-FCN: 300 regions of {LABELS} classes, each cell of which has its own channels"
 
 
 @FAMILIES.add("torchvision::deform_conv2d")
@@ -144,14 +96,35 @@ def deformable(operator: Operator, size: Preset) -> Rows:
     }
 
 
-@FAMILIES.add("torchvision::box_iou_rotated")
-def rotated_overlaps(operator: Operator, size: Preset) -> Rows:
-    """Rotated boxes, for the detection of text and for aerial images."""
-    boxes = LEVEL.rotated_boxes(size)
-    return {"512 proposals of an image with each other": call(boxes1=boxes, boxes2=boxes)}
-
-
-ROWS: dict[str, Variants] = {
+ROWS: dict[str, Row | Variants] = {
+    "torchvision::box_iou_rotated": lambda size: {
+        "512 proposals of an image with each other": call(
+            boxes1=LEVEL.rotated_boxes(size), boxes2=LEVEL.rotated_boxes(size)
+        )
+    },
+    "torchvision::roi_align": lambda size: [
+        pooled(each, size, sampling_ratio=each.samples, aligned=each.aligned) for each in ALIGNED
+    ],
+    "torchvision::roi_pool": lambda size: [pooled(each, size) for each in WHOLE],
+    "torchvision::ps_roi_align": lambda size: pooled(
+        Pooling(POSITIONS, R_FCN, True), size, sampling_ratio=SAMPLES
+    ),
+    "torchvision::ps_roi_pool": lambda size: pooled(Pooling(POSITIONS, R_FCN, True), size),
+    "torchvision::qnms": lambda size: {
+        "Faster R-CNN in 8 bits: 512 proposals of an image": call(
+            dets=in_bytes(coarse(LEVEL, size)),
+            scores=fixed(LEVEL.regions(size), fill=below(256), dtype=QUANTISED),
+            iou_threshold=0.5,
+        )
+    },
+    "torchvision::qroi_align": lambda size: {
+        **pooled(ALIGNED[1], size),
+        "input": fixed(*LEVEL.maps(size).shape, fill=below(256), dtype=QUANTISED),
+        "rois": in_bytes([(0, *box) for box in coarse(LEVEL, size)]),
+        **{"input_scale": 0.02, "input_zero_point": 128, "rois_scale": float(COARSE)},
+        **{"rois_zero_point": 0, "sampling_ratio": SAMPLES, "aligned": False},
+        WHY: "Faster R-CNN in 8 bits: 512 proposals on a level of a feature pyramid",
+    },
     "torchvision::nms": lambda size: {
         "Faster R-CNN: the proposals of an image's five levels, at most 1000 of each": call(
             **detected(size, 4500), iou_threshold=0.7
@@ -159,6 +132,6 @@ ROWS: dict[str, Variants] = {
         "RetinaNet: the best 1000 boxes of a level": call(
             **detected(size, 1000), iou_threshold=0.5
         ),
-    }
+    },
 }
 add_rows(FAMILIES.add, ROWS)

@@ -45,11 +45,8 @@ DIFFERENCES = {"float_power": IN_DOUBLE}
 FACTOR = 2
 """A number beside a tensor: an integer, so that tensors of integers keep their dtype."""
 
-AMONG = 0.5
-"""A number that many normal random ones are above, and many below."""
-
-DEGREE = 5
-"""Degree of a polynomial."""
+AMONG, DEGREE = 0.5, 5
+"""A number that many normal random ones are above, and many below, and a polynomial's degree."""
 
 NUMBERS: dict[tuple[str, str], float] = {
     **{
@@ -113,34 +110,22 @@ def beside_number(
                 yield {**arguments, **chosen, WHY: "".join([*modes, str(notes[WHY])])}
 
 
-@FAMILIES.add("nextafter")
-def nextafter(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors, of which one may be broadcast."""
-    for left, right, notes in shared.broadcasting(size):
-        yield {"self": tensor(*left), "other": tensor(*right), **notes}
-
-
 THREE: dict[str, tuple[str, Callable[[TensorSpec], Arguments]]] = {
     "addcdiv": (
         "Adam's step: the mean gradient divided by the root of the mean square",
-        lambda one: {
-            "self": one,
-            "tensor1": one,
-            "tensor2": with_fill(one, POSITIVE),
-            "value": -0.001,
-        },
+        lambda one: call(self=one, tensor1=one, tensor2=with_fill(one, POSITIVE), value=-0.001),
     ),
     "addcmul": (
         "Adam's mean square, to which a thousandth of the gradient's square is added",
-        lambda one: {"self": one, "tensor1": one, "tensor2": one, "value": 0.001},
+        lambda one: call(self=one, tensor1=one, tensor2=one, value=0.001),
     ),
     "lerp.Scalar": (
         "a moving average, as Adam's mean gradient: one weight for all",
-        lambda one: {"self": one, "end": one, "weight": 0.1},
+        lambda one: call(self=one, end=one, weight=0.1),
     ),
     "lerp.Tensor": (
         "between two tensors, with a weight for each element",
-        lambda one: {"self": one, "end": one, "weight": with_fill(one, PROBABILITY)},
+        lambda one: call(self=one, end=one, weight=with_fill(one, PROBABILITY)),
     ),
 }
 """Why operators of three tensors are measured, and their arguments from one of them."""
@@ -161,80 +146,77 @@ def of_three(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**arguments(tensor(*shape)), **notes}
 
 
-@FAMILIES.add("clamp.Tensor", "clip.Tensor", replaces="its bounds are tensors")
-def clamp_between_tensors(operator: Operator, size: Preset) -> Rows:
-    """A tensor, and bounds for each element or each column."""
-    rows, columns = square(size)
+@FAMILIES.also("add.Tensor", "div.Tensor", "lt.Tensor", "maximum", "mul.Tensor", "sub.Tensor")
+def two_views(operator: Operator, size: Preset) -> Rows:
+    """Two tensors whose elements are in different orders, or not adjacent, of operators that stand
+    for the kinds of kernels."""
+    right = POSITIVE if "div" in operator.names else NORMAL
+    maps = tensor(*feature_maps(size))
     return {
+        "a matrix and a transposed one: one of them is read across its rows": call(
+            self=tensor(*square(size)), other=transposed(tensor(*square(size), fill=right))
+        ),
+        "two layers' feature maps, one with channels last and one with channels first": call(
+            self=msgspec.structs.replace(maps, memory_format="channels_last"),
+            other=with_fill(maps, right),
+        ),
+    }
+
+
+ROWS: dict[str, Variants] = {
+    "nextafter": lambda size: [
+        {"self": tensor(*left), "other": tensor(*right), **notes}
+        for left, right, notes in shared.broadcasting(size)
+    ]
+}
+add_rows(FAMILIES.add, ROWS)
+
+OWN: dict[str, Variants] = {
+    "clamp.Tensor clip.Tensor": lambda size: {
         why: call(
-            self=tensor(rows, columns),
+            self=tensor(*square(size)),
             min=fixed(*bounds, fill=between(-1.0, 0.0)),
             max=fixed(*bounds, fill=between(0.0, 1.0)),
         )
         for bounds, why in (
-            ((rows, columns), "bounds for each element, for a projected gradient step"),
-            ((1, columns), "bounds for each column, such as a policy's actions"),
+            (square(size), "bounds for each element, for a projected gradient step"),
+            ((1, square(size)[1]), "bounds for each column, such as a policy's actions"),
         )
     }
+}
+add_rows(FAMILIES.add, OWN, replaces="its bounds are tensors")
 
 
-@FAMILIES.also("bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_xor.Tensor")
-def two_masks(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A causal mask and a mask of padding for each sentence, combined, as booleans."""
+def mask_of_scores(size: Preset) -> Shape:
+    """The shape of a mask of attention that all heads share."""
     batch, _, length, _ = scores(size)
-    yield {
-        "self": fixed(1, 1, length, length, fill=LOWER_TRIANGULAR, dtype="bool"),
-        "other": fixed(batch, 1, 1, length, fill=PADDED, dtype="bool"),
-    }
-
-
-@FAMILIES.also("bitwise_not", "logical_not")
-def one_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A mask of attention, inverted: one byte for each element."""
-    batch, _, length, _ = scores(size)
-    yield {"self": fixed(batch, 1, length, length, fill=BOOLEAN, dtype="bool")}
-
-
-@FAMILIES.also("mul.Tensor")
-def scaled(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers times a mask, whose dtype is converted, and rotary embeddings."""
-    shape = square(size)
-    yield {
-        "self": tensor(*shape),
-        "other": fixed(*shape, fill=BOOLEAN, dtype="bool"),
-        WHY: "a tensor and a boolean mask of its shape, which is converted on the way",
-    }
-    # Llama 7B's code has pairs of a head's 128 numbers as 64 complex ones.
-    tokens, heads, width = size.extent(512), 32, 64
-    yield {
-        "self": tensor(1, tokens, heads, width, dtype=COMPLEX),
-        "other": fixed(tokens, 1, width, dtype=COMPLEX),
-        WHY: "Llama 7B, rotary embeddings as complex numbers, of a short text",
-    }
-
-
-TRANSPOSED = "a matrix and a transposed one: one of them is read across its rows"
-
-VIEWED_PAIRS = ("add.Tensor", "div.Tensor", "lt.Tensor", "maximum", "mul.Tensor", "sub.Tensor")
-"""Operators of two tensors that stand for the kinds of kernels."""
-
-
-@FAMILIES.also(*VIEWED_PAIRS)
-def two_views(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors whose elements are in different orders, or not adjacent."""
-    side = square(size)
-    right = POSITIVE if "div" in operator.names else NORMAL
-    other = transposed(tensor(*side, fill=right))
-    yield {"self": tensor(*side), "other": other, WHY: TRANSPOSED}
-    maps = tensor(*feature_maps(size))
-    yield {
-        "self": msgspec.structs.replace(maps, memory_format="channels_last"),
-        "other": with_fill(maps, right),
-        WHY: "two layers' feature maps, one with channels last and one with channels first",
-    }
+    return (batch, 1, length, length)
 
 
 FURTHER: dict[str, Variants] = {
+    "bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor": lambda size: {
+        "A causal mask and a mask of padding for each sentence, combined, as booleans": call(
+            self=fixed(1, *mask_of_scores(size)[1:], fill=LOWER_TRIANGULAR, dtype="bool"),
+            other=fixed(
+                mask_of_scores(size)[0], 1, 1, mask_of_scores(size)[3], fill=PADDED, dtype="bool"
+            ),
+        )
+    },
+    "bitwise_not logical_not": lambda size: {
+        "A mask of attention, inverted: one byte for each element": call(
+            self=fixed(*mask_of_scores(size), fill=BOOLEAN, dtype="bool")
+        )
+    },
+    "mul.Tensor": lambda size: {
+        "a tensor and a boolean mask of its shape, which is converted on the way": call(
+            self=tensor(*square(size)), other=fixed(*square(size), fill=BOOLEAN, dtype="bool")
+        ),
+        # Llama 7B's code has pairs of a head's 128 numbers as 64 complex ones.
+        "Llama 7B, rotary embeddings as complex numbers, of a short text": call(
+            self=tensor(1, size.extent(512), 32, 64, dtype=COMPLEX),
+            other=fixed(size.extent(512), 1, 64, dtype=COMPLEX),
+        ),
+    },
     "clamp.default": lambda size: {
         "A lower bound alone, as keeps norms from zero before a division": call(
             self=tensor(*square(size)), min=0.0

@@ -16,10 +16,10 @@ from opperf.rules.bert import UNITS, layer_width
 from opperf.rules.configurations import FORM, TAGS, WHY
 from opperf.rules.llama import FEED_FORWARD
 from opperf.rules.llama import UNITS as LLAMA_UNITS
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, listed
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.quantization import HALF, NIBBLES
-from opperf.rules.values import POSITIVE, Arguments, fixed, literal, tensor, transposed
+from opperf.rules.values import POSITIVE, Arguments, call, fixed, literal, tensor, transposed
 
 FAMILIES = Families()
 
@@ -35,11 +35,6 @@ SWIZZLED = 1
 """PyTorch's number of the order of such scales."""
 MULTIPLE = 16
 """Elements of which kernels take whole multiples."""
-
-
-def width(size: Preset, default: int) -> int:
-    """A layer's width, in whole multiples."""
-    return MULTIPLE * max(1, size.extent(default) // MULTIPLE)
 
 
 def weights(
@@ -66,7 +61,8 @@ def ends(tokens: int) -> TensorSpec:
 def routed(size: Preset) -> tuple[int, int, int]:
     """Tokens, inputs and outputs of a layer of experts."""
     tokens = EXPERTS * MULTIPLE * size.extent(16, least=2)
-    return tokens, width(size, 1024), width(size, 2048)
+    inputs, outputs = (MULTIPLE * max(1, size.extent(own) // MULTIPLE) for own in (1024, 2048))
+    return tokens, inputs, outputs
 
 
 class Layer(NamedTuple):
@@ -108,32 +104,28 @@ def layers(size: Preset) -> Iterable[Layer]:
 def grouped(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tokens by the weights of the experts that they are sent to."""
     tokens, inputs, outputs = routed(size)
-    yield {
-        "self": tensor(tokens, inputs, dtype=HALF),
-        "mat2": weights(inputs, outputs, HALF),
-        "offs": ends(tokens),
-        WHY: "a mixture of eight experts, each with another number of tokens",
-    }
-    yield {
-        "self": TensorSpec((inputs, tokens), HALF, gradient=True, strides=(1, inputs)),
-        "mat2": tensor(tokens, outputs, dtype=HALF),
-        "offs": ends(tokens),
-        WHY: "the gradient of the weights of eight experts",
-    }
-    yield {
-        "self": tensor(EXPERTS, tokens // EXPERTS, inputs, dtype=HALF),
-        "mat2": weights(inputs, outputs, HALF),
-        WHY: "a mixture of eight experts, each with equally many tokens",
-    }
-    for layer in layers(size):
-        yield {
-            "self": tensor(layer.rows, layer.inputs, dtype=HALF, gradient=not layer.tags),
-            "mat2": weights(
-                layer.inputs, layer.outputs, HALF, layer.experts, decode=bool(layer.tags)
+    whole = weights(inputs, outputs, HALF)
+    yield from listed(
+        {
+            "a mixture of eight experts, each with another number of tokens": call(
+                self=tensor(tokens, inputs, dtype=HALF), mat2=whole, offs=ends(tokens)
             ),
-            "offs": layer.ends,
-            TAGS: layer.tags,
-            WHY: layer.why,
+            "the gradient of the weights of eight experts": call(
+                self=TensorSpec((inputs, tokens), HALF, gradient=True, strides=(1, inputs)),
+                mat2=tensor(tokens, outputs, dtype=HALF),
+                offs=ends(tokens),
+            ),
+            "a mixture of eight experts, each with equally many tokens": call(
+                self=tensor(EXPERTS, tokens // EXPERTS, inputs, dtype=HALF), mat2=whole
+            ),
+        }
+    )
+    for layer in layers(size):
+        decodes = bool(layer.tags)
+        yield {
+            "self": tensor(layer.rows, layer.inputs, dtype=HALF, gradient=not decodes),
+            "mat2": weights(layer.inputs, layer.outputs, HALF, layer.experts, decode=decodes),
+            **{"offs": layer.ends, TAGS: layer.tags, WHY: layer.why},
         }
 
 
@@ -227,6 +219,8 @@ def scales(recipe: int, rows: int, inputs: int, by_columns: bool) -> TensorSpec:
 
 
 LLAMA = "Llama 3 8B, feed-forward block,"
+READING = f"{LLAMA} reading 2048 tokens"
+BY_ROW, BY_BLOCK = (ROW_WISE, ROW_WISE), (ROW_BLOCKS, SQUARE_BLOCKS)
 SCALED: tuple[tuple[str, tuple[int, int], int, int, int], ...] = (
     (
         "16 tokens of BERT-base's width, one scale for each matrix",
@@ -234,27 +228,21 @@ SCALED: tuple[tuple[str, tuple[int, int], int, int, int], ...] = (
     ),
     (
         "128 tokens of BERT-base's width, widened, a scale for each token and each output",
-        *((ROW_WISE, ROW_WISE), 128, UNITS, BERT_FORWARD),
+        *(BY_ROW, 128, UNITS, BERT_FORWARD),
     ),
-    (
-        f"{LLAMA} generating, a scale for each token and each output",
-        *((ROW_WISE, ROW_WISE), 1, LLAMA_UNITS, FEED_FORWARD),
-    ),
-    (
-        f"{LLAMA} reading 2048 tokens, a scale for 128 numbers, and for 128 x 128 of the weights",
-        *((ROW_BLOCKS, SQUARE_BLOCKS), 2048, LLAMA_UNITS, FEED_FORWARD),
-    ),
-    (
-        f"{LLAMA} reading 2048 tokens in MXFP8, a power of two for each 32 numbers",
-        *((MX, MX), 2048, LLAMA_UNITS, FEED_FORWARD),
-    ),
-    (
-        f"{LLAMA} reading 2048 tokens in NVFP4, a scale of 8 bits for each 16 numbers",
-        *((NV, NV), 2048, LLAMA_UNITS, FEED_FORWARD),
-    ),
-    (
-        f"{LLAMA} generating in NVFP4, a scale of 8 bits for each 16 numbers",
-        *((NV, NV), 1, LLAMA_UNITS, FEED_FORWARD),
+    *(
+        (why, recipes, tokens, LLAMA_UNITS, FEED_FORWARD)
+        for why, recipes, tokens in (
+            (f"{LLAMA} generating, a scale for each token and each output", BY_ROW, 1),
+            (
+                f"{READING}, a scale for 128 numbers, and for 128 x 128 of the weights",
+                BY_BLOCK,
+                2048,
+            ),
+            (f"{READING} in MXFP8, a power of two for each 32 numbers", (MX, MX), 2048),
+            (f"{READING} in NVFP4, a scale of 8 bits for each 16 numbers", (NV, NV), 2048),
+            (f"{LLAMA} generating in NVFP4, a scale of 8 bits for each 16 numbers", (NV, NV), 1),
+        )
     ),
 )
 """Why, how both matrices are scaled, and tokens, inputs and outputs. What each takes on a CPU

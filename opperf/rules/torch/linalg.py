@@ -21,7 +21,16 @@ from opperf.rules.families.losses import TARGET
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, ZEROS, Arguments, call, fixed, tensor
+from opperf.rules.values import (
+    LOWER_TRIANGULAR,
+    POSITIVE,
+    ZEROS,
+    Arguments,
+    call,
+    fixed,
+    taken,
+    tensor,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -32,47 +41,24 @@ def triangle(shape: Shape) -> TensorSpec:
     return tensor(*shape, fill=LOWER_TRIANGULAR)
 
 
-def triangular(matrices: str, right: str, size: Preset) -> Iterable[Arguments]:
+def triangular(matrices: str, right: str, size: Preset) -> list[Arguments]:
     """Triangular systems by the names of the matrices and of the right-hand sides."""
     shape, stack = matrix_to_factor(size), stack_of_matrices(size)
-    for why, factor, count in (
-        ("one factor and several right-hand sides, as a Gaussian process whitens", shape, SIDES),
-        ("one factor and as many right-hand sides, as an inverse", shape, shape[-1]),
-        ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, SIDES),
-    ):
-        sides = tensor(*factor[:-1], count)
-        yield {matrices: triangle(factor), right: sides, "upper": False, WHY: why}
-    yield {
-        matrices: triangle(shape),
-        right: tensor(shape[0], SIDES),
-        "upper": False,
-        "unitriangular": True,
-        WHY: "ones on the diagonal, as the lower factor of LU has",
-    }
-
-
-def triangular_from_right(size: Preset) -> Iterable[Arguments]:
-    """The unknown on the left of the matrix."""
-    shape = matrix_to_factor(size)
-    yield {
-        "self": triangle(shape),
-        "B": tensor(SIDES, shape[0]),
-        "upper": False,
-        "left": False,
-        WHY: "the unknown on the left of the matrix: the gradient of Cholesky's factor",
-    }
-
-
-def triangular_transposed(size: Preset) -> Iterable[Arguments]:
-    """The transposed system."""
-    shape = matrix_to_factor(size)
-    yield {
-        "self": tensor(shape[0], SIDES),
-        "A": triangle(shape),
-        "upper": False,
-        "transpose": True,
-        WHY: "the transposed system, as the second step of solving by Cholesky's factor",
-    }
+    options: Arguments = {"upper": False}
+    made = [
+        {matrices: triangle(factor), right: tensor(*factor[:-1], count), **options, WHY: why}
+        for why, factor, count in (
+            (
+                "one factor and several right-hand sides, as a Gaussian process whitens",
+                shape,
+                SIDES,
+            ),
+            ("one factor and as many right-hand sides, as an inverse", shape, shape[-1]),
+            ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, SIDES),
+        )
+    ]
+    ones = "ones on the diagonal, as the lower factor of LU has"
+    return [*made, {**made[0], "unitriangular": True, WHY: ones}]
 
 
 def condition(norms: Iterable[tuple[object, str]]) -> Variants:
@@ -135,9 +121,21 @@ VARIANTS: dict[str, Variants] = {
     ),
     "linalg_solve_triangular": lambda size: [
         *triangular("self", "B", size),
-        *triangular_from_right(size),
+        {
+            "self": triangle(matrix_to_factor(size)),
+            "B": tensor(SIDES, matrix_to_factor(size)[0]),
+            **{"upper": False, "left": False},
+            WHY: "the unknown on the left of the matrix: the gradient of Cholesky's factor",
+        },
     ],
-    "triangular_solve": lambda size: [*triangular("A", "self", size), *triangular_transposed(size)],
+    "triangular_solve": lambda size: [
+        *(rows := triangular("A", "self", size)),
+        {
+            **rows[0],
+            "transpose": True,
+            WHY: "the transposed system, as the second step of solving by Cholesky's factor",
+        },
+    ],
     "matrix_H": lambda size: {
         "a matrix, as a layer's weights: a view": call(self=tensor(*square(size)))
     },
@@ -219,30 +217,25 @@ VARIANTS: dict[str, Variants] = {
 add_rows(FAMILIES.add, VARIANTS)
 
 
-def two_sets(size: Preset) -> tuple[tuple[TensorSpec, TensorSpec, str], ...]:
-    """Two sets of vectors: the centres of clusters, and points of two clouds."""
-    vectors, clouds = (size.extent(1024), 128), (size.samples(8), size.extent(512), 3)
-    return tuple(
-        (tensor(*shape), tensor(*stack, rows // 2, width, fill=TARGET), why)
-        for shape, why in (
-            (vectors, "a batch's vectors against centres, as k-means"),
-            (clouds, "points of two clouds in space, as Chamfer distance"),
-        )
-        for *stack, rows, width in [shape]
-    )
-
-
 @FAMILIES.add("_cdist_forward", "_euclidean_dist", "_cdist_backward")
 def distances(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two sets of vectors; for the derivative their distances too, none of them zero."""
-    for x, y, why in two_sets(size):
-        made: Arguments = {"x1": x, "x2": y, WHY: why}
-        between = fixed(*x.shape[:-1], y.shape[-2], fill=POSITIVE)
-        if operator.parameter("p") is not None:
-            made["p"] = 2.0
-        if operator.parameter("grad") is not None:
-            made |= {"grad": tensor(*between.shape), "cdist": between}
-        yield made
+    """Two sets of vectors, the centres of clusters and points of two clouds; for the derivative
+    their distances too, none of them zero."""
+    for (*stack, rows, width), why in (
+        ((size.extent(1024), 128), "a batch's vectors against centres, as k-means"),
+        (
+            (size.samples(8), size.extent(512), 3),
+            "points of two clouds in space, as Chamfer distance",
+        ),
+    ):
+        between = (*stack, rows, rows // 2)
+        offered: Arguments = {
+            "x1": tensor(*stack, rows, width),
+            "x2": tensor(*stack, rows // 2, width, fill=TARGET),
+            **{"p": 2.0, "grad": tensor(*between), WHY: why},
+            "cdist": fixed(*between, fill=POSITIVE),
+        }
+        yield taken(operator, offered)
 
 
 @FAMILIES.add("_pdist_forward", "_pdist_backward")
@@ -250,14 +243,12 @@ def distances_among(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Vectors of one set; for the derivative their distances too, none of them zero."""
     rows = size.extent(512, least=8)
     pairs = rows * (rows - 1) // 2
-    made: Arguments = {
+    offered: Arguments = {
         "self": tensor(rows, 128),
-        "p": 2.0,
+        **{"p": 2.0, "grad": tensor(pairs), "pdist": fixed(pairs, fill=POSITIVE)},
         WHY: "all pairs of vectors of 128 elements, for hierarchical clustering",
     }
-    if operator.parameter("grad") is not None:
-        made |= {"grad": tensor(pairs), "pdist": fixed(pairs, fill=POSITIVE)}
-    yield made
+    yield taken(operator, offered)
 
 
 FURTHER: dict[str, Variants] = {
