@@ -4,15 +4,12 @@ channels last in memory; and of views."""
 
 from __future__ import annotations
 
-import msgspec
-
-from opperf.model import TensorSpec
 from opperf.rules import configurations
 from opperf.rules.configurations import DEPTHWISE, ENLARGED, MAPS, POINTWISE, ROWS, TOKENS
 from opperf.rules.deriving import in_dtype, in_layout
 from opperf.rules.registering import Families
 from opperf.rules.torch.decoding import DECODE
-from opperf.rules.torch.operations.convolutions import CHANNELS_LAST
+from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.torch.padding import FIXED
 from opperf.rules.values import every_other_column, transposed
 
@@ -52,12 +49,7 @@ FAMILIES.derive(IN_BFLOAT16, "linear.default", TOKENS)
 FAMILIES.derive(IN_BFLOAT16, "conv2d.default", POINTWISE)
 
 
-def _with_channels_last(spec: TensorSpec) -> TensorSpec:
-    order = CHANNELS_LAST.get(len(spec.shape), "")
-    return msgspec.structs.replace(spec, memory_format=order)
-
-
-LAST = in_layout("channels last in memory", _with_channels_last, configurations.CHANNELS_LAST)
+LAST = in_layout("channels last in memory", channels_last, configurations.CHANNELS_LAST)
 POOLING = (
     "max_pool2d avg_pool2d.default max_pool2d_with_indices.default avg_pool2d_backward.default "
     "max_pool2d_with_indices_backward.default"

@@ -8,17 +8,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.uses import (
-    Array,
-    Choice,
-    Roles,
-    Table,
-    ToArguments,
-    ToRoles,
-    Use,
-    Values,
-    use,
-)
+from opperf.operations.uses import Array, Choice, Roles, Table, ToArguments, ToRoles, Use, use
 from opperf.rules.shapes import Shape
 
 IGNORED = frozenset({"kernel_size", "transposed", "benchmark", "deterministic", "allow_tf32"})
@@ -106,19 +96,19 @@ def convolution_arguments(
     }
 
 
-def of_axes(axes: int) -> ToArguments:
-    """The conversion to arguments of a convolution of a number of spatial axes."""
-    return lambda operator, roles: convolution_arguments(operator, roles, axes)
-
-
 def convolving(axes: int, operation: str = "convolution") -> Use:
     """The use of a convolution, or of a transposed one, of a number of spatial axes."""
-    return use(operation, _convolution_roles, to_arguments=of_axes(axes))
+    return use(
+        operation,
+        _convolution_roles,
+        to_arguments=lambda operator, roles: convolution_arguments(operator, roles, axes),
+    )
 
 
 def channels_last(spec: TensorSpec) -> TensorSpec:
-    """The tensor with its channels last in memory."""
-    return msgspec.structs.replace(spec, memory_format=CHANNELS_LAST[len(spec.shape)])
+    """The tensor with its channels last in memory, where it has as many axes as maps."""
+    order = CHANNELS_LAST.get(len(spec.shape), "")
+    return msgspec.structs.replace(spec, memory_format=order)
 
 
 CONVOLUTIONS: Table = {
@@ -128,22 +118,16 @@ CONVOLUTIONS: Table = {
         "transposed", {False: convolving(0), True: convolving(0, "deconvolution")}
     ),
     "mkldnn_convolution": convolving(0),
-    "thnn_conv2d": convolving(2),
-    "slow_conv_dilated2d": convolving(2),
-    "slow_conv_dilated3d": convolving(3),
-    "slow_conv3d": convolving(3),
-    "slow_conv3d_forward": convolving(3),
-    "slow_conv_transpose2d": convolving(2, "deconvolution"),
-    "slow_conv_transpose3d": convolving(3, "deconvolution"),
+    **dict.fromkeys(("thnn_conv2d", "slow_conv_dilated2d"), convolving(2)),
+    **dict.fromkeys(("slow_conv_dilated3d", "slow_conv3d", "slow_conv3d_forward"), convolving(3)),
+    **{f"slow_conv_transpose{axes}d": convolving(axes, "deconvolution") for axes in (2, 3)},
     "conv_tbc": use(
         "convolution",
         lambda self, weight, bias, pad: {
             "data": self.transpose(1, 2, 0),
             "weight": weight.transpose(2, 1, 0),
             "bias": bias,
-            "stride": (1,),
-            "padding": (pad,),
-            "dilation": (1,),
+            **{"stride": (1,), "padding": (pad,), "dilation": (1,)},
         },
         lambda made, arguments: made.transpose(2, 0, 1),
     ),
@@ -209,14 +193,11 @@ def _pooling_arguments(kind: str, axes: int) -> ToArguments:
     return arguments
 
 
-def _only_maxima(made: Any, arguments: Values) -> Array:
-    return made[0]
-
-
 def pooled(kind: str, axes: int, indices: bool = False) -> Use:
     """The use of a pooling, of which one of maxima may return their places too."""
     operation = "pooling" if kind == "avg" else "max_pooling"
-    to_output = _only_maxima if kind == "max" and not indices else None
+    only_maxima = kind == "max" and not indices
+    to_output = (lambda made, arguments: made[0]) if only_maxima else None
     return use(operation, _pooling_roles(kind), to_output, _pooling_arguments(kind, axes))
 
 
@@ -242,34 +223,32 @@ def fractional_roles(turn: int) -> ToRoles:
     return roles
 
 
-def of_output(axes: int) -> ToArguments:
-    """The conversion to arguments of an adaptive pooling of a number of spatial axes."""
+def adaptive(operation: str, axes: int) -> Use:
+    """The use of an adaptive pooling of a number of spatial axes."""
 
     def arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         if len(roles["output_size"]) != axes:  # type: ignore[arg-type]
             return None
         return {"self": roles["data"], "output_size": roles["output_size"]}
 
-    return arguments
-
-
-def adaptive(operation: str, axes: int) -> Use:
-    """The use of an adaptive pooling of a number of spatial axes."""
-    return use(operation, "data=self output_size", to_arguments=of_output(axes))
+    return use(operation, "data=self output_size", to_arguments=arguments)
 
 
 POOLINGS: Table = {
-    **{f"avg_pool{axes}d": pooled("avg", axes) for axes in (1, 2, 3)},
-    **{f"max_pool{axes}d": pooled("max", axes) for axes in (1, 2, 3)},
-    **{f"max_pool{axes}d_with_indices": pooled("max", axes, True) for axes in (1, 2, 3)},
     **{
-        f"adaptive_avg_pool{axes}d": adaptive("adaptive_average_pooling", axes)
+        name.format(axes): of_axes
         for axes in (1, 2, 3)
+        for name, of_axes in {
+            "avg_pool{}d": pooled("avg", axes),
+            "max_pool{}d": pooled("max", axes),
+            "max_pool{}d_with_indices": pooled("max", axes, True),
+            "quantized_max_pool{}d": pooled("max", axes),
+            "adaptive_avg_pool{}d": adaptive("adaptive_average_pooling", axes),
+            "adaptive_max_pool{}d": adaptive("adaptive_max_pooling", axes),
+        }.items()
     },
-    **{f"adaptive_max_pool{axes}d": adaptive("adaptive_max_pooling", axes) for axes in (1, 2, 3)},
     **{f"mkldnn_max_pool{axes}d": pooled("max", axes) for axes in (2, 3)},
     "mkldnn_adaptive_avg_pool2d": adaptive("adaptive_average_pooling", 2),
-    **{f"quantized_max_pool{axes}d": pooled("max", axes) for axes in (1, 2, 3)},
     **{f"max_unpool{axes}d": use("max_unpooling", _unpooling_roles) for axes in (2, 3)},
     "fractional_max_pool2d": use("fractional_max_pooling", fractional_roles(-1)),
     "fractional_max_pool3d": use("fractional_max_pooling", fractional_roles(1)),

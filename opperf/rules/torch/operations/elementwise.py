@@ -17,58 +17,37 @@ SAME_NAME = (
     *("logical_not", "nan_to_num", "reciprocal", "rsqrt", "sigmoid", "sign", "signbit", "sin"),
     *("sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not"),
 )
+
+
+def named(text: str) -> dict[str, str]:
+    """A table of names, each with the operation's where that differs: `sin ceil fix=trunc`."""
+    return {
+        name: other or name for name, _, other in (each.partition("=") for each in text.split())
+    }
+
+
 RENAMED = {
-    "abs": "absolute",
-    "absolute": "absolute",
+    **named("abs=absolute absolute fix=trunc frac=fractional_part frexp lgamma=gammaln"),
+    **named("deg2rad=radians rad2deg=degrees neg=negative negative positive=identity"),
+    "round.default": "rint",
     **{
         f"{short}{name}": f"arc{name}"
         for short in ("a", "arc")
         for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")
     },
-    "deg2rad": "radians",
-    "fix": "trunc",
-    "frac": "fractional_part",
-    "frexp": "frexp",
-    "lgamma": "gammaln",
-    "neg": "negative",
-    "negative": "negative",
-    "positive": "identity",
-    "rad2deg": "degrees",
-    "round.default": "rint",
 }
 """Operations of operators that have another name in PyTorch."""
 
-SPECIAL = {
-    **{
-        name: name
-        for name in (
-            *("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "erf"),
-            *("erfc", "erfcx", "erfinv", "exp2", "expm1", "i0", "i0e", "i1", "i1e", "log1p"),
-            *("log_ndtr", "ndtr", "ndtri", "sinc", "spherical_bessel_j0"),
-        )
-    },
-    "entr": "entropy_term",
-    "expit": "sigmoid",
-    "gammaln": "gammaln",
-    "modified_bessel_i0": "i0",
-    "modified_bessel_i1": "i1",
-    "modified_bessel_k0": "bessel_k0",
-    "modified_bessel_k1": "bessel_k1",
-    "psi": "digamma",
-    "scaled_modified_bessel_k0": "scaled_bessel_k0",
-    "scaled_modified_bessel_k1": "scaled_bessel_k1",
-}
+SPECIAL = named(
+    "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma erf erfc erfcx erfinv exp2 expm1 i0 "
+    "i0e i1 i1e log1p log_ndtr ndtr ndtri sinc spherical_bessel_j0 entr=entropy_term expit=sigmoid "
+    "gammaln modified_bessel_i0=i0 modified_bessel_i1=i1 modified_bessel_k0=bessel_k0 psi=digamma "
+    "modified_bessel_k1=bessel_k1 scaled_modified_bessel_k0=scaled_bessel_k0 "
+    "scaled_modified_bessel_k1=scaled_bessel_k1"
+)
 """Operations of operators by their names without `special_`."""
 
-OF_COMPLEX = {
-    "angle": "angle",
-    "conj": "conjugate",
-    "conj_physical": "conjugate",
-    "imag": "imag",
-    "isreal": "isreal",
-    "real": "real",
-    "sgn": "complex_sign",
-}
+OF_COMPLEX = named("angle conj=conjugate conj_physical=conjugate imag isreal real sgn=complex_sign")
 
 
 CLIP = use(
@@ -112,29 +91,13 @@ BINARY_SAME_NAME = (
     *("logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "remainder"),
     "xlogy",
 )
-BINARY_RENAMED = {
-    "arctan2": "arctan2",
-    "atan2": "arctan2",
-    "bitwise_left_shift": "left_shift",
-    "bitwise_right_shift": "right_shift",
-    "div.Scalar": "divide",
-    "div.Tensor": "divide",
-    "divide.Scalar": "divide",
-    "divide.Tensor": "divide",
-    "eq": "equal",
-    "float_power": "power",
-    "ge": "greater_equal",
-    "gt": "greater",
-    "ldexp.Tensor": "ldexp",
-    "le": "less_equal",
-    "lt": "less",
-    "mul": "multiply",
-    "ne": "not_equal",
-    "pow": "power",
-    "special_xlog1py": "xlog1py",
-    "special_xlogy": "xlogy",
-    "true_divide": "divide",
-}
+BINARY_RENAMED = named(
+    "arctan2 atan2=arctan2 bitwise_left_shift=left_shift bitwise_right_shift=right_shift "
+    "div.Scalar=divide div.Tensor=divide divide.Scalar=divide divide.Tensor=divide "
+    "true_divide=divide eq=equal ge=greater_equal gt=greater le=less_equal lt=less ne=not_equal "
+    "float_power=power pow=power ldexp.Tensor=ldexp mul=multiply special_xlog1py=xlog1py "
+    "special_xlogy=xlogy"
+)
 """Operations of operators that have another name in PyTorch."""
 
 

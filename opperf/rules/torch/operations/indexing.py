@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -78,9 +78,7 @@ def _selecting_backward_roles(
     grad: Array, dim: int, indices: Array, sizes: Any, keepdim: bool
 ) -> dict[str, Any]:
     assert not keepdim
-    kept = (np.expand_dims(tensor, dim) for tensor in (grad, indices))
-    values, index = kept
-    return _zeros_roles(values, sizes, dim, index)
+    return _zeros_roles(np.expand_dims(grad, dim), sizes, dim, np.expand_dims(indices, dim))
 
 
 def _gather_roles(
@@ -154,11 +152,6 @@ def broadcast_mask(made: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, "data": data.copy(), "mask": mask}
 
 
-def scattered_mask(self: Array, mask: Array, source: Array) -> dict[str, Any]:
-    """Data, a mask, and the values that are used up where it is set."""
-    return broadcast_mask({"data": self, "mask": mask, "values": source})
-
-
 def _as_vectors(made: Array, arguments: Values) -> tuple[Array, ...]:
     return tuple(made.T)
 
@@ -189,42 +182,51 @@ READ: Table = {
     "where": use("where", "condition x=self y=other"),
 }
 
-WRITTEN: Table = {
-    "as_strided_scatter": use("scatter_elements", _strided_roles, _shape_of_data),
-    "cummaxmin_backward": use(
-        "scatter_elements",
-        lambda grad, input, indices, dim: _zeros_roles(grad, input.shape, dim, indices),
+SCATTERED: dict[str, Callable[..., dict[str, Any]]] = {
+    "cummaxmin_backward": lambda grad, input, indices, dim: _zeros_roles(
+        grad, input.shape, dim, indices
     ),
+    "gather_backward": lambda grad, self, dim, index, sparse_grad: _zeros_roles(
+        grad, self.shape, dim, index
+    ),
+    "index_add": lambda self, dim, index, source, alpha=1: _slices_roles(
+        self, dim, index, alpha * source, "add"
+    ),
+    "index_copy": _slices_roles,
+    "index_fill": lambda self, dim, index, value: _slices_roles(
+        self, dim, index, np.asarray(value)
+    ),
+    "index_reduce": _slices_roles,
+    "index_select_backward": lambda grad, self_sizes, dim, index: _slices_roles(
+        np.zeros(self_sizes), dim, index, grad, "add"
+    ),
+    "scatter": _scatter_roles,
+    "scatter_add": lambda self, dim, index, src: _scatter_roles(
+        self, dim, index, src, reduce="add"
+    ),
+    "scatter_reduce": _scatter_roles,
+    "select_scatter": lambda self, src, dim, index: _slices_roles(
+        self, dim, np.array([index]), np.expand_dims(src, dim)
+    ),
+    "slice_scatter": _scatter_slice_roles,
+    "value_selecting_reduction_backward": _selecting_backward_roles,
+}
+"""The inputs of `scatter_elements` of what writes at the indices of one axis."""
+
+WRITTEN: Table = {
+    **{name: use("scatter_elements", roles) for name, roles in SCATTERED.items()},
+    "as_strided_scatter": use("scatter_elements", _strided_roles, _shape_of_data),
     "diagonal_scatter": use("advanced_assignment", _diagonal_roles),
     "fill": use("full_like", "x=self value"),
-    "gather_backward": use(
-        "scatter_elements",
-        lambda grad, self, dim, index, sparse_grad: _zeros_roles(grad, self.shape, dim, index),
-    ),
-    "index_add": use(
-        "scatter_elements",
-        lambda self, dim, index, source, alpha=1: _slices_roles(
-            self, dim, index, alpha * source, "add"
-        ),
-    ),
-    "index_copy": use("scatter_elements", _slices_roles),
-    "index_fill": use(
-        "scatter_elements",
-        lambda self, dim, index, value: _slices_roles(self, dim, index, np.asarray(value)),
-    ),
     "index_put": use("advanced_assignment", "data=self indices values accumulate"),
-    "index_reduce": use("scatter_elements", _slices_roles),
-    "index_select_backward": use(
-        "scatter_elements",
-        lambda grad, self_sizes, dim, index: _slices_roles(
-            np.zeros(self_sizes), dim, index, grad, "add"
-        ),
-    ),
     "masked_fill": use(
         "masked_fill",
         lambda self, mask, value: broadcast_mask({"data": self, "mask": mask, "values": value}),
     ),
-    "masked_scatter": use("place", scattered_mask),
+    "masked_scatter": use(
+        "place",
+        lambda self, mask, source: broadcast_mask({"data": self, "mask": mask, "values": source}),
+    ),
     "masked_select_backward": use(
         "place",
         lambda grad, input, mask: {"data": np.zeros(input.shape), "mask": mask, "values": grad},
@@ -238,21 +240,7 @@ WRITTEN: Table = {
         to_arguments="indices=self depth=num_classes",
     ),
     "put": use("scatter_elements", _put_roles, _shape_of_data),
-    "scatter": use("scatter_elements", _scatter_roles),
-    "scatter_add": use(
-        "scatter_elements",
-        lambda self, dim, index, src: _scatter_roles(self, dim, index, src, reduce="add"),
-    ),
-    "scatter_reduce": use("scatter_elements", _scatter_roles),
-    "select_scatter": use(
-        "scatter_elements",
-        lambda self, src, dim, index: _slices_roles(
-            self, dim, np.array([index]), np.expand_dims(src, dim)
-        ),
-    ),
-    "slice_scatter": use("scatter_elements", _scatter_slice_roles),
     "unfold_backward": use("advanced_assignment", _unfold_backward_roles),
-    "value_selecting_reduction_backward": use("scatter_elements", _selecting_backward_roles),
 }
 
 TRIANGLES: Table = {

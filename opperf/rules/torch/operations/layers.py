@@ -123,12 +123,6 @@ def _bilinear_roles(input1: Array, input2: Array, weight: Array, bias: Any = Non
     return {"tensors": [input1, weight, input2], "subscripts": BILINEAR}
 
 
-BAGS = use(
-    "embedding_bag",
-    _bag_roles,
-    lambda made, arguments: Written((made, ANYTHING, ANYTHING, ANYTHING)),
-)
-
 OPERATIONS: Table = {
     "linear": use("dense", "data=input weight bias"),
     "mkldnn_linear": use("dense", "data=self weight bias"),
@@ -143,10 +137,12 @@ OPERATIONS: Table = {
         "data=indices weight -padding_idx -scale_grad_by_freq -sparse",
         to_arguments=_embedding_arguments,
     ),
-    "embedding_bag": BAGS,
-    "grid_sampler": use("grid_sample", _grid_roles),
-    "grid_sampler_2d": use("grid_sample", _grid_roles),
-    "grid_sampler_3d": use("grid_sample", _grid_roles),
+    "embedding_bag": use(
+        "embedding_bag",
+        _bag_roles,
+        lambda made, arguments: Written((made, ANYTHING, ANYTHING, ANYTHING)),
+    ),
+    **{f"grid_sampler{axes}": use("grid_sample", _grid_roles) for axes in ("", "_2d", "_3d")},
     "affine_grid_generator": use(
         "affine_grid",
         lambda theta, size, align_corners: {
