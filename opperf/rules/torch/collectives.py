@@ -19,7 +19,7 @@ GROUP = "0"
 
 
 NOT_BENCHMARKED = dict.fromkeys(
-    tuple(f"_c10d_functional::{name}" for name in ("isend", "irecv", "batch_p2p_ops")),
+    (f"_c10d_functional::{name}" for name in ("isend", "irecv", "batch_p2p_ops")),
     "the other process has to make another call, which receives what this one sends",
 )
 """Operators that a group cannot repeat alike, with the reason."""
@@ -58,10 +58,7 @@ ROWS: dict[str, Variants] = {
     },
     "_c10d_functional::all_reduce_coalesced": lambda size: {
         "Llama 3 8B, data parallel: the gradients of attention's weights, of one layer": call(
-            inputs=tensors(
-                [weights(size, parts) for parts in (1, HEADS // KEYS, HEADS // KEYS, 1)]
-            ),
-            reduce_op="avg",
+            inputs=of_attention(size), reduce_op="avg"
         )
     },
     "_c10d_functional::all_gather_into_tensor": lambda size: {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
 from opperf.model import Fill, TensorSpec
 from opperf.rules.bert import UNITS, few_sentences, scores, tokens
-from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import (
     FEATURES,
     INDEX,
@@ -45,7 +44,7 @@ def edges(size: Preset) -> int:
 
 def expanded_index(rows: int, columns: int, limit: int) -> TensorSpec:
     """Indices of rows, each the same for all columns, without a copy: `index[:, None].expand`."""
-    index = fixed(rows, columns, fill=Fill("integers", 0.0, float(limit)), dtype="int64")
+    index = fixed(rows, columns, fill=below(limit), dtype=INDEX)
     return msgspec.structs.replace(index, strides=(1, 0))
 
 
@@ -73,9 +72,9 @@ def to_classes(size: Preset) -> Arguments:
 
 def picked_by_one_index(size: Preset) -> Rows:
     """Tensors to read along an axis, at an index that is expanded along another."""
-    batch, heads, length, _ = scores(size)
-    stacked = size.images * heads
-    index = fixed(stacked, length, length, fill=below(2 * length), dtype=INDEX)
+    _, heads, length, _ = scores(size)
+    shape = stacked, *_ = (size.images * heads, length, length)
+    index = fixed(*shape, fill=below(2 * length), dtype=INDEX)
     return {
         "DeBERTa's scores by relative position: one index for all heads, without a copy": call(
             self=tensor(stacked, length, 2 * length),
@@ -87,36 +86,6 @@ def picked_by_one_index(size: Preset) -> Rows:
             dim=0,
             index=expanded_index(edges(size), FEATURES, nodes(size)),
         ),
-    }
-
-
-def read(size: Preset) -> Rows:
-    """Indexing by arrays as programs write it."""
-    batch, length = tokens(size)
-    rows = tall(size)
-    return {
-        "x[order], as samples shuffled before an epoch: short rows": call(
-            self=tensor(*rows), indices=tensors([shuffled(rows[0])])
-        ),
-        "x[sample, last], as GPT-2's classifier reads the last token: two indices": call(
-            self=tensor(batch, length, UNITS),
-            indices=tensors([indices((batch,), batch), indices((batch,), length)]),
-        ),
-    }
-
-
-def read_otherwise(size: Preset) -> Iterable[Arguments]:
-    """Indexing by a mask, and along the second axis."""
-    yield {
-        "self": tensor(*square(size)),
-        "indices": tensors([mask(square(size))]),
-        WHY: "x[mask], as losses of tokens that are no padding: the mask is counted first",
-    }
-    shape = square(size)
-    yield {
-        "self": tensor(*shape),
-        "indices": (None, indices((shape[1],), shape[1])),
-        WHY: "x[:, columns], as features by index: elements a row apart",
     }
 
 
@@ -139,7 +108,15 @@ VARIANTS: Mapping[str, Variants] = {
             sparse_grad=False,
         ),
     },
-    "index": read,
+    "index": lambda size: {
+        "x[order], as samples shuffled before an epoch: short rows": call(
+            self=tensor(*tall(size)), indices=(shuffled(tall(size)[0]),)
+        ),
+        "x[sample, last], as GPT-2's classifier reads the last token: two indices": call(
+            self=tensor(*tokens(size), UNITS),
+            indices=tensors(indices(tokens(size)[:1], limit) for limit in tokens(size)),
+        ),
+    },
     "index_select": lambda size: {
         "the features of the node at each edge of a graph network: short rows": call(
             self=tensor(nodes(size), FEATURES), dim=0, index=indices((edges(size),), nodes(size))
@@ -213,7 +190,14 @@ add_rows(FAMILIES.add, VARIANTS, replaces="its indices are such as each overload
 
 FURTHER: Mapping[str, Variants] = {
     "gather.default": picked_by_one_index,
-    "index.Tensor": read_otherwise,
+    "index.Tensor": lambda size: {
+        "x[mask], as losses of tokens that are no padding: the mask is counted first": call(
+            self=tensor(*square(size)), indices=(mask(square(size)),)
+        ),
+        "x[:, columns], as features by index: elements a row apart": call(
+            self=tensor(*square(size)), indices=(None, indices(square(size)[1:], square(size)[1]))
+        ),
+    },
     "take_along_dim": lambda size: {ONE_INDEX: call(**top_tokens(size, "self"), dim=1)},
 }
 """Other kinds of indices, beside the inputs of recorded runs."""

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from opperf.model import Argument, Fill, TensorSpec
-from opperf.rules.configurations import WHY
 from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal, votes
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import vector
@@ -70,25 +69,9 @@ def nodes(size: Preset) -> Fill:
     return below(size.extent(NODES))
 
 
-def ends(size: Preset) -> Iterable[Arguments]:
-    """The nodes of sampled edges."""
-    yield {
-        "self": numbers(size, nodes(size)),
-        WHY: "ends of sampled edges of a large graph, each node once",
-    }
-
-
-def edges(size: Preset) -> Iterable[Arguments]:
-    """As many edges as a small graph can have."""
-    count = size.extent(256)
-    drawn = fixed(count * count, 2, fill=below(count), dtype=WIDE)
-    yield {"self": drawn, "dim": 0, WHY: "sampled edges of a dense graph, by both ends: each once"}
-
-
-def lengths(size: Preset) -> Iterable[Arguments]:
-    """The mask of a batch of long texts, counted."""
-    mask = fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
-    yield {"self": mask, "dim": (1,), WHY: "a mask of padding in int64, summed to texts' lengths"}
+def padding(size: Preset) -> TensorSpec:
+    """The mask of a batch of long texts."""
+    return fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
 
 
 def bits(first: Fill, why: str) -> Variants:
@@ -106,27 +89,21 @@ def bits(first: Fill, why: str) -> Variants:
     return made
 
 
-def fields(operator: str, wide: int, byte: int, whys: tuple[str, str]) -> dict[str, Variants]:
+def fields(wide: int, byte: int, whys: tuple[str, str]) -> Variants:
     """The configurations of an operator that takes one of two packed numbers."""
-    return {
-        operator: lambda size: {
-            whys[0]: call(self=numbers(size, IDENTIFIERS), other=wide),
-            whys[1]: call(self=numbers(size, below(256), BYTE), other=byte),
-        }
+    return lambda size: {
+        whys[0]: call(self=numbers(size, IDENTIFIERS), other=wide),
+        whys[1]: call(self=numbers(size, below(256), BYTE), other=byte),
     }
 
 
 ROWS: Mapping[str, Variants] = {
-    **fields(
-        "bitwise_and.Scalar",
-        (1 << HALF) - 1,
-        (1 << NIBBLE) - 1,
+    "bitwise_and.Scalar": fields(
+        *((1 << HALF) - 1, (1 << NIBBLE) - 1),
         ("the second of two indices in each int64", "the lower of two 4-bit weights in each byte"),
     ),
-    **fields(
-        "bitwise_right_shift.Tensor_Scalar",
-        HALF,
-        NIBBLE,
+    "bitwise_right_shift.Tensor_Scalar": fields(
+        *(HALF, NIBBLE),
         ("the first of two indices in each int64", "the upper of two 4-bit weights in each byte"),
     ),
     **{
@@ -160,9 +137,7 @@ ROWS: Mapping[str, Variants] = {
         below(256), "bytes of pixels, as a histogram of brightness", BYTE, minlength=256
     ),
     "cumsum.default": lambda size: {
-        "a mask of padding in int64, summed to tokens' positions": call(
-            self=fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE), dim=1
-        )
+        "a mask of padding in int64, summed to tokens' positions": call(self=padding(size), dim=1)
     },
     "div.Scalar_mode": rounded(
         lambda size: {"self": numbers(size, IDENTIFIERS), "other": BUCKETS},
@@ -176,9 +151,7 @@ ROWS: Mapping[str, Variants] = {
         "signed hashes in int64, each by the extent of a table of its own",
     ),
     "eq.Scalar": lambda size: {
-        "where a mask of padding in int64 is zero": call(
-            self=fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE), other=0
-        )
+        "where a mask of padding in int64 is zero": call(self=padding(size), other=0)
     },
     "eq.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, for accuracy"),
     "floor_divide.Scalar": one(below(1 << HALF), "flat indices in int64 to their rows", other=1024),
@@ -205,19 +178,26 @@ ROWS: Mapping[str, Variants] = {
     "remainder.Tensor": two(
         HASHES, below(BUCKETS, start=1), "signed hashes in int64, each to a table of its own"
     ),
-    **{
-        f"{name}.default": one(IDENTIFIERS, "identifiers in int64, as to group their rows")
-        for name in ("argsort", "sort")
+    "argsort.default sort.default": one(
+        IDENTIFIERS, "identifiers in int64, as to group their rows"
+    ),
+    "argsort.stable sort.stable": one(
+        IDENTIFIERS, "identifiers in int64, equal ones in their order", stable=True
+    ),
+    "sum.dim_IntList": lambda size: {
+        "a mask of padding in int64, summed to texts' lengths": call(self=padding(size), dim=(1,))
     },
-    **{
-        f"{name}.stable": one(
-            IDENTIFIERS, "identifiers in int64, equal ones in their order", stable=True
+    "_unique.default _unique2.default": lambda size: {
+        "ends of sampled edges of a large graph, each node once": call(
+            self=numbers(size, nodes(size))
         )
-        for name in ("argsort", "sort")
     },
-    "sum.dim_IntList": lengths,
-    "_unique.default _unique2.default": ends,
-    "unique_dim.default": edges,
+    # As many edges as a small graph can have.
+    "unique_dim.default": lambda size: {
+        "sampled edges of a dense graph, by both ends: each once": call(
+            self=fixed(size.extent(256) ** 2, 2, fill=below(size.extent(256)), dtype=WIDE), dim=0
+        )
+    },
 }
 
 add_rows(FAMILIES.also, ROWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +10,11 @@ import numpy as np
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Array, Roles, Table, Use, Values, merge, use, uses
 from opperf.rules.bert import FEED_FORWARD, UNITS, few_sentences, tokens
-from opperf.rules.configurations import WHY
 from opperf.rules.families.shapes import PARTS
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, call, fixed, literal, tensor, tensors, transposed
+from opperf.rules.values import call, fixed, literal, tensor, transposed
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -89,20 +88,19 @@ def split(argument: str, way: Way, axis: int | None = None) -> Use:
 
 
 SPLIT: Table = {
-    "chunk": split("chunks", CHUNKS),
-    "split.Tensor": split("split_size", STEPS),
+    **dict.fromkeys(("chunk", "unsafe_chunk"), split("chunks", CHUNKS)),
+    **dict.fromkeys(
+        ("split.Tensor", "split_copy.Tensor", "unsafe_split.Tensor"), split("split_size", STEPS)
+    ),
     "split.sizes": split("split_size", SIZES),
-    "split_copy.Tensor": split("split_size", STEPS),
-    "split_with_sizes": split("split_sizes", SIZES),
-    "split_with_sizes_copy": split("split_sizes", SIZES),
+    **dict.fromkeys(
+        ("split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes"),
+        split("split_sizes", SIZES),
+    ),
     "tensor_split.indices": split("indices", INDICES),
     "tensor_split.sections": split("sections", SECTIONS),
     "tensor_split.tensor_indices_or_sections": split("tensor_indices_or_sections", TENSOR),
-    "unbind.int": use("unstack", "x=self axis=dim"),
-    "unbind_copy.int": use("unstack", "x=self axis=dim"),
-    "unsafe_chunk": split("chunks", CHUNKS),
-    "unsafe_split.Tensor": split("split_size", STEPS),
-    "unsafe_split_with_sizes": split("split_sizes", SIZES),
+    **dict.fromkeys(("unbind.int", "unbind_copy.int"), use("unstack", "x=self axis=dim")),
     **{
         f"{name}.{overload}": split(argument, way, axis)
         for axis, name in enumerate(("vsplit", "hsplit", "dsplit"))
@@ -186,96 +184,71 @@ OPERATIONS: Table = merge(SPLIT, JOINED)
 FAMILIES = Families()
 
 
-def parameters(size: Preset) -> tuple[tuple[int, ...], ...]:
-    """Shapes of the parameters of a feed-forward block of BERT-base, narrower at size small."""
+def parameters(size: Preset) -> tuple[TensorSpec, ...]:
+    """The parameters of a feed-forward block of BERT-base, narrower at size small."""
     width, inner = size.extent(UNITS), size.extent(FEED_FORWARD)
-    return ((inner, width), (inner,), (width, inner), (width,))
+    return (tensor(inner, width), tensor(inner), tensor(width, inner), tensor(width))
 
 
-def small_parameters(size: Preset) -> tuple[tuple[int, ...], ...]:
-    """Shapes of the scales and shifts of many layers."""
-    return ((size.extent(UNITS),),) * 64
+def small_parameters(size: Preset) -> tuple[TensorSpec, ...]:
+    """The scales and shifts of many layers."""
+    return (tensor(size.extent(UNITS)),) * 64
 
 
 VARIANTS: Mapping[str, Variants] = {
     "flatten_dense_tensors": lambda size: {
-        why: call(tensors=tensors(tensor(*shape) for shape in shapes))
-        for shapes, why in (
-            (parameters(size), "a few large gradients to a bucket, for a sum over devices"),
-            (small_parameters(size), "many small gradients to a bucket: short copies"),
-        )
+        "a few large gradients to a bucket, for a sum over devices": call(tensors=parameters(size)),
+        "many small gradients to a bucket: short copies": call(tensors=small_parameters(size)),
     },
     "unflatten_dense_tensors": lambda size: {
-        why: call(
-            flat=tensor(sum(tensor(*shape).size for shape in shapes)),
-            tensors=tensors(tensor(*shape) for shape in shapes),
-        )
-        for shapes, why in (
+        why: call(flat=tensor(sum(part.size for part in parts)), tensors=parts)
+        for parts, why in (
             (parameters(size), "a bucket back to a few large gradients: views"),
             (small_parameters(size), "a bucket back to many small gradients: views"),
         )
     },
 }
-
-
 add_rows(FAMILIES.add, VARIANTS)
 
 
-@FAMILIES.also("cat.default")
-def in_memory(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors whose elements are not in the order of their axes, and ones of unlike extents."""
-    yield {
-        "tensors": tensors([transposed(tensor(*square(size)))] * LIST_LENGTH),
-        "dim": 0,
-        WHY: "x.T of several matrices, rows one after another: copied element by element",
-    }
-    batch, _, width = few_sentences(size)
-    _, length = tokens(size)
-    yield {
-        "tensors": tensors([tensor(batch, length, width), tensor(batch, 1, width)]),
-        "dim": 1,
-        WHY: "one token behind those before it, as the keys of a cache grow",
-    }
-
-
-@FAMILIES.also("stack.default")
-def pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Many small tensors."""
-    yield {
-        "tensors": tensors([tensor(size.batch, UNITS)] * size.extent(128)),
-        "dim": 1,
-        WHY: "the time steps of a recurrent layer, which a loop collected",
-    }
-
-
-@FAMILIES.also("split.Tensor", "unsafe_split.Tensor", "split_copy.Tensor")
-def heads(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A projection that is taken apart along the last axis."""
-    yield {
-        "self": tensor(*few_sentences(size, LIST_LENGTH * UNITS)),
-        "split_size": UNITS,
-        "dim": -1,
-        WHY: "queries, keys and values of GPT-2's one projection, side by side",
-    }
-
-
-@FAMILIES.also("pad_sequence.default")
-def in_front(operator: Operator, size: Preset) -> Rows:
-    """Sequences of different lengths, with the padding in front and time first."""
+def prompts(size: Preset) -> tuple[TensorSpec, ...]:
+    """Sequences of different lengths, the shortest half as long as the longest."""
     batch, longest = tokens(size)
-    lengths = [longest - i * longest // (2 * batch) for i in range(batch)]
-    return {
-        "prompts of different lengths, padded in front, as decoders need them": call(
-            sequences=tensors(tensor(length, UNITS) for length in lengths), padding_side="left"
-        )
-    }
+    return tuple(tensor(longest - i * longest // (2 * batch), UNITS) for i in range(batch))
 
 
 FURTHER: dict[str, Variants] = {
+    "cat.default": lambda size: {
+        "x.T of several matrices, rows one after another: copied element by element": call(
+            tensors=(transposed(tensor(*square(size))),) * LIST_LENGTH, dim=0
+        ),
+        "one token behind those before it, as the keys of a cache grow": call(
+            tensors=(
+                tensor(few_sentences(size)[0], tokens(size)[1], UNITS),
+                tensor(few_sentences(size)[0], 1, UNITS),
+            ),
+            dim=1,
+        ),
+    },
+    "pad_sequence.default": lambda size: {
+        "prompts of different lengths, padded in front, as decoders need them": call(
+            sequences=prompts(size), padding_side="left"
+        )
+    },
+    "split.Tensor unsafe_split.Tensor split_copy.Tensor": lambda size: {
+        "queries, keys and values of GPT-2's one projection, side by side": call(
+            self=tensor(*few_sentences(size, LIST_LENGTH * UNITS)), split_size=UNITS, dim=-1
+        )
+    },
+    "stack.default": lambda size: {
+        "the time steps of a recurrent layer, which a loop collected": call(
+            tensors=(tensor(size.batch, UNITS),) * size.extent(128), dim=1
+        )
+    },
     "chunk.default unsafe_chunk.default": lambda size: {
         "the four gates of an LSTM's cell, side by side": call(
             self=tensor(size.batch, PARTS * UNITS), chunks=PARTS, dim=1
         )
-    }
+    },
 }
 add_rows(FAMILIES.also, FURTHER)
