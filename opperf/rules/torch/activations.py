@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Fill, Operator, TensorSpec
 from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Written, merge, use, uses
 from opperf.rules.bert import few_sentences, scores
 from opperf.rules.configurations import WHY
@@ -68,15 +68,15 @@ OPERATIONS: Table = merge(
         "log_sigmoid_forward": use(
             "log_sigmoid", X, lambda made, arguments: Written((made, ANYTHING)), X
         ),
-        "log_softmax.int": use("log_softmax", SOFTMAX, temperature=1.0),
+        **{
+            name: use(name.split(".")[0].removeprefix("special_"), SOFTMAX, temperature=1.0)
+            for name in ("log_softmax.int", "softmax.int", "special_log_softmax", "special_softmax")
+        },
         "prelu": use("leaky_relu", _prelu_roles),
-        "softmax.int": use("softmax", SOFTMAX, temperature=1.0),
         "softplus": use(
             "softplus", softplus_roles, lambda made, arguments: made / arguments.get("beta", 1.0), X
         ),
         "softshrink": use("soft_shrink", "x=self threshold=lambd"),
-        "special_log_softmax": use("log_softmax", SOFTMAX, temperature=1.0),
-        "special_softmax": use("softmax", SOFTMAX, temperature=1.0),
         "threshold": use(
             "where",
             lambda self, threshold, value: {"condition": self > threshold, "x": self, "y": value},
@@ -92,6 +92,10 @@ RANDOM_SLOPES = between(0.125, 1 / 3)
 """Slopes that a randomised ReLU draws by default."""
 
 
+def _filled(spec: TensorSpec, fill: Fill, **others: bool) -> TensorSpec:
+    return msgspec.structs.replace(spec, fill=fill, **others)
+
+
 Derivative = Callable[[TensorSpec], Arguments]
 """Makes the arguments of a derivative beside the gradient, from a tensor of the data's shape."""
 
@@ -103,7 +107,7 @@ def _of_input(**numbers: float | bool | str) -> Derivative:
 
 def _of_output(low: float, high: float) -> Derivative:
     """The derivative from the forward call's output, which is in this range."""
-    return lambda one: {"output": msgspec.structs.replace(one, fill=between(low, high))}
+    return lambda one: {"output": _filled(one, between(low, high))}
 
 
 UNSCALED: Arguments = dict.fromkeys(("alpha", "scale", "input_scale"), 1.0)
@@ -118,23 +122,14 @@ DERIVATIVES: dict[str, Derivative] = {
     "hardtanh_backward": _of_input(min_val=-1.0, max_val=1.0),
     "leaky_relu_backward": _of_input(negative_slope=0.1, self_is_result=False),
     # The buffer holds exponentials of minus the input's magnitude.
-    "log_sigmoid_backward": lambda one: {
-        "self": one,
-        "buffer": msgspec.structs.replace(one, fill=PROBABILITY),
-    },
-    "logit_backward": lambda one: {"self": msgspec.structs.replace(one, fill=PROBABILITY)},
+    "log_sigmoid_backward": lambda one: {"self": one, "buffer": _filled(one, PROBABILITY)},
+    "logit_backward": lambda one: {"self": _filled(one, PROBABILITY)},
     "mish_backward": _of_input(),
-    "_prelu_kernel_backward": lambda one: {
-        "self": one,
-        "weight": msgspec.structs.replace(one, fill=RANDOM_SLOPES),
-    },
+    "_prelu_kernel_backward": lambda one: {"self": one, "weight": _filled(one, RANDOM_SLOPES)},
     "rrelu_with_noise_backward": lambda one: {
         "self": one,
-        "noise": msgspec.structs.replace(one, fill=RANDOM_SLOPES, gradient=False),
-        "lower": 0.125,
-        "upper": 1 / 3,
-        "training": True,
-        "self_is_result": False,
+        "noise": _filled(one, RANDOM_SLOPES, gradient=False),
+        **{"lower": 0.125, "upper": 1 / 3, "training": True, "self_is_result": False},
     },
     "sigmoid_backward": _of_output(0.05, 0.95),
     "silu_backward": _of_input(),
@@ -190,21 +185,12 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {gradient: one, **arguments(one), **notes}
 
 
-WHOLE, HALF = "whole", "half"
-"""Extents of a tensor of a gated linear unit: as wide as its input, or as its result."""
-
-GATED: dict[str, dict[str, str]] = {
-    "glu_backward": {"grad_output": HALF, "self": WHOLE},
-    "glu_backward_jvp": {
-        "grad_x": WHOLE,
-        "grad_glu": HALF,
-        "x": WHOLE,
-        "dgrad_glu": HALF,
-        "dx": WHOLE,
-    },
-    "glu_jvp": {"glu": HALF, "x": WHOLE, "dx": WHOLE},
+GATED: dict[str, dict[str, int]] = {
+    "glu_backward": {"grad_output": 1, "self": 2},
+    "glu_backward_jvp": {"grad_x": 2, "grad_glu": 1, "x": 2, "dgrad_glu": 1, "dx": 2},
+    "glu_jvp": {"glu": 1, "x": 2, "dx": 2},
 }
-"""Tensors of derivatives of gated linear units."""
+"""Tensors of derivatives of gated linear units, each as wide as the result or twice as wide."""
 
 
 @FAMILIES.add(*GATED)
@@ -216,10 +202,12 @@ def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ("Conformer, the gates of its convolution: halves of each step's vector", steps, -1),
         ("gated convolutions, halves of the channels: far apart in memory", maps, 1),
     ):
-        whole = list(shape)
+        whole = [*shape]
         whole[axis] *= 2
-        extents = {WHOLE: tuple(whole), HALF: shape}
-        made = {name: tensor(*extents[kind]) for name, kind in entry_of(GATED, operator).items()}
+        made: Arguments = {
+            name: tensor(*(whole if times == 2 else shape))
+            for name, times in entry_of(GATED, operator).items()
+        }
         yield {**made, "dim": axis, WHY: why}
 
 
@@ -230,17 +218,10 @@ ROWS_BY_NAME: dict[str, Variants] = {
     ],
     "prelu": lambda size: {
         why: call(self=tensor(*shape), weight=tensor(slopes, fill=between(0.0, 0.5)))
+        for maps in [feature_maps(size)]
         for why, shape, slopes in (
-            (
-                "one learned slope for all feature maps, torch.nn.PReLU's default",
-                feature_maps(size),
-                1,
-            ),
-            (
-                "a slope for each channel, as the paper's network on ImageNet",
-                feature_maps(size),
-                feature_maps(size)[1],
-            ),
+            ("one learned slope for all feature maps, torch.nn.PReLU's default", maps, 1),
+            ("a slope for each channel, as the paper's network on ImageNet", maps, maps[1]),
             ("a slope for each unit of a wide layer", square(size), square(size)[1]),
         )
     },

@@ -15,7 +15,7 @@ from opperf.rules.families.convolution import layer
 from opperf.rules.image_shapes import Window, feature_maps, network_maps, photographs, video
 from opperf.rules.image_shapes import layers as stable_diffusion
 from opperf.rules.registering import Families, Rows
-from opperf.rules.sizes import Preset
+from opperf.rules.sizes import IMAGES, Preset
 from opperf.rules.torch.operations.convolutions import OPERATIONS, convolution_arguments
 from opperf.rules.torch.roles import by_role
 from opperf.rules.values import Arguments, fixed, tensor
@@ -101,45 +101,36 @@ def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Rows:
 Layers = tuple[tuple[str, Callable[[Preset], Window]], ...]
 """Layers, each with why it is measured."""
 
+
+def of(*sample: int, samples: int = IMAGES, **window: int) -> Callable[[Preset], Window]:
+    """A window over feature maps of these channels and sides."""
+    return lambda size: Window(network_maps(size, *sample, samples=samples), **window)
+
+
 WINDOWS: Layers = (
     ("ResNet-50, stage 1, 3 x 3", lambda size: Window(feature_maps(size), pad=1)),
     (
         "ResNet-50, the first layer: 7 x 7 at steps of two",
         lambda size: Window(photographs(size), kernel=7, stride=2, pad=3),
     ),
-    (
-        "DeepLab, stage 3, dilated",
-        lambda size: Window(network_maps(size, 256, 28, 28, samples=2), 256, pad=2, dilate=2),
-    ),
-    (
-        "MobileNet, depthwise",
-        lambda size: Window(network_maps(size, 512, 14, 14), 512, pad=1, groups=512),
-    ),
+    ("DeepLab, stage 3, dilated", of(256, 28, 28, samples=2, filters=256, pad=2, dilate=2)),
+    ("MobileNet, depthwise", of(512, 14, 14, filters=512, pad=1, groups=512)),
     ("C3D, the first layer, of images half as wide", lambda size: Window(video(size), pad=1)),
     (
         "a dilated layer of a network that segments volumes",
-        lambda size: Window(network_maps(size, 32, 16, 16, 16, samples=1), 32, pad=2, dilate=2),
+        of(32, 16, 16, 16, samples=1, filters=32, pad=2, dilate=2),
     ),
     (
         "X3D, depthwise along space and time",
-        lambda size: Window(network_maps(size, 108, 16, 28, 28, samples=1), 108, pad=1, groups=108),
+        of(108, 16, 28, 28, samples=1, filters=108, pad=1, groups=108),
     ),
 )
 """Layers of images and of video, for operators that are one kernel of a convolution."""
 
 ENLARGING: Layers = (
-    (
-        "DCGAN, the generator's second layer",
-        lambda size: Window(network_maps(size, 512, 8, 8), 256, kernel=4, stride=2, pad=1),
-    ),
-    (
-        "U-Net, the second enlargement",
-        lambda size: Window(network_maps(size, 512, 28, 28, samples=2), 256, kernel=2, stride=2),
-    ),
-    (
-        "3D U-Net, an enlargement",
-        lambda size: Window(network_maps(size, 256, 8, 8, 8, samples=1), 256, kernel=2, stride=2),
-    ),
+    ("DCGAN, the generator's second layer", of(512, 8, 8, filters=256, kernel=4, stride=2, pad=1)),
+    ("U-Net, the second enlargement", of(512, 28, 28, samples=2, filters=256, kernel=2, stride=2)),
+    ("3D U-Net, an enlargement", of(256, 8, 8, 8, samples=1, filters=256, kernel=2, stride=2)),
 )
 """Layers that enlarge, of images and of volumes."""
 
@@ -151,14 +142,11 @@ ENLARGING: Layers = (
     replaces="each kernel takes some of the layers alone",
 )
 @by_role(OPERATIONS)
-def kernels(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def kernels(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers for one kernel of a convolution, of which each takes those that it can."""
     if operation.name == "convolution":
-        for why, window in WINDOWS:
-            yield {WHY: why, **layer(window(size))}
-    else:
-        for why, window in ENLARGING:
-            yield {WHY: why, **transposed(window(size))}
+        return {why: layer(window(size)) for why, window in WINDOWS}
+    return {why: transposed(window(size)) for why, window in ENLARGING}
 
 
 def output_of(roles: Mapping[str, Any], is_transposed: bool = False) -> TensorSpec:
@@ -168,18 +156,13 @@ def output_of(roles: Mapping[str, Any], is_transposed: bool = False) -> TensorSp
     groups = roles.get("groups", 1)
     filters = weight.shape[1] * groups if is_transposed else weight.shape[0]
     further = roles.get("output_padding", (0,) * len(roles["stride"]))
+    kept = (roles[name] for name in ("stride", "padding", "dilation"))
     sides = [
         (e - 1) * s + d * (k - 1) + 1 - 2 * p + more
         if is_transposed
         else (e + 2 * p - d * (k - 1) - 1) // s + 1
         for e, k, s, p, d, more in zip(
-            data.shape[2:],
-            weight.shape[2:],
-            roles["stride"],
-            roles["padding"],
-            roles["dilation"],
-            further,
-            strict=True,
+            data.shape[2:], weight.shape[2:], *kept, further, strict=True
         )
     ]
     return msgspec.structs.replace(data, shape=(data.shape[0], filters, *sides))

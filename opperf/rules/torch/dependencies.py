@@ -267,7 +267,6 @@ def rising(edges: str) -> Mapping[str, Rule]:
 POINTERS = {"cum_seq_q": ends(extent_of("query")), "cum_seq_k": ends(extent_of("key"))}
 EFFICIENT = {"cu_seqlens_q": ends(extent_of("query", 1)), "cu_seqlens_k": ends(extent_of("key", 1))}
 OF_ROWS = ("byte", "4bit", "2bit")
-PACKED_LAYERS = ("gru", "lstm", "rnn_relu", "rnn_tanh")
 ALIGNERS = (
     *("ctc_loss", "_ctc_loss", "_cudnn_ctc_loss", "_use_cudnn_ctc_loss", "miopen_ctc_loss"),
     *("_use_miopen_ctc_loss", "_ctc_loss_backward"),
@@ -281,7 +280,7 @@ DEPENDENCIES: Rules = {
     },
     **{f"_embedding_bag_{kind}backward": BAG_GRADIENTS for kind in ("", "dense_", "sparse_")},
     **dict.fromkeys(ALIGNERS, ALIGNED),
-    **dict.fromkeys(PACKED_LAYERS, {"batch_sizes": in_packed}),
+    **dict.fromkeys(("gru", "lstm", "rnn_relu", "rnn_tanh"), {"batch_sizes": in_packed}),
     "_pack_padded_sequence": {"lengths": sequence_lengths},
     "_pad_packed_sequence": {"batch_sizes": in_few},
     **dict.fromkeys(

@@ -15,54 +15,37 @@ from opperf.rules.values import every_other_column, transposed
 
 FAMILIES = Families()
 
-PRODUCTS = "mm.default addmm.default bmm.default baddbmm.default matmul"
-ATTENTION = "scaled_dot_product_attention"
-NORMALISATION = (
-    "layer_norm native_layer_norm native_layer_norm_backward rms_norm group_norm native_group_norm"
-)
-SOFTMAX = (
-    "softmax.int _softmax _log_softmax _softmax_backward_data "
-    "_log_softmax_backward_data cross_entropy_loss logsumexp"
-)
-ACTIVATIONS = (
-    "gelu.default gelu_backward silu.default silu_backward relu.default threshold_backward "
-    "sigmoid.default tanh.default glu.default"
-)
-ELEMENTWISE = (
-    "add.Tensor mul.Tensor sub.Tensor div.Tensor neg.default rsqrt.default exp.default cos.default "
-    "sin.default pow.Tensor_Scalar where.self masked_fill.Scalar native_dropout"
-)
-REDUCTIONS = "mean.dim sum.dim_IntList amax topk cumsum.default"
-CONVOLUTION = "convolution convolution_backward max_pool2d upsample_nearest2d.default"
-MEMORY = (
-    "embedding.default embedding_dense_backward index_select.default gather.default cat.default "
-    "clone.default copy_ index_put.default index_copy.default slice_scatter"
-)
-
 IN_BFLOAT16 = in_dtype("bfloat16")
-for _names in (PRODUCTS, ATTENTION, NORMALISATION, SOFTMAX, ACTIVATIONS, ELEMENTWISE, REDUCTIONS):
+for _names in (
+    "mm.default addmm.default bmm.default baddbmm.default matmul scaled_dot_product_attention",
+    "layer_norm native_layer_norm native_layer_norm_backward rms_norm group_norm native_group_norm",
+    "softmax.int _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data",
+    "cross_entropy_loss logsumexp gelu.default gelu_backward silu.default silu_backward",
+    "relu.default threshold_backward sigmoid.default tanh.default glu.default add.Tensor",
+    "mul.Tensor sub.Tensor div.Tensor neg.default rsqrt.default exp.default cos.default",
+    "sin.default pow.Tensor_Scalar where.self masked_fill.Scalar native_dropout mean.dim",
+    "sum.dim_IntList amax topk cumsum.default convolution convolution_backward max_pool2d",
+    "upsample_nearest2d.default embedding.default embedding_dense_backward index_select.default",
+    "gather.default cat.default clone.default copy_ index_put.default index_copy.default",
+    "slice_scatter",
+):
     FAMILIES.derive(IN_BFLOAT16, _names)
-FAMILIES.derive(IN_BFLOAT16, CONVOLUTION)
-FAMILIES.derive(IN_BFLOAT16, MEMORY)
 FAMILIES.derive(IN_BFLOAT16, "argmax.default log_softmax.int", DECODE)
 FAMILIES.derive(IN_BFLOAT16, "linear.default", TOKENS)
 FAMILIES.derive(IN_BFLOAT16, "conv2d.default", POINTWISE)
 
 
 LAST = in_layout("channels last in memory", channels_last, configurations.CHANNELS_LAST)
-POOLING = (
-    "max_pool2d avg_pool2d.default max_pool2d_with_indices.default avg_pool2d_backward.default "
-    "max_pool2d_with_indices_backward.default"
-)
-SCALED = "upsample_nearest2d upsample_bilinear2d upsample_bicubic2d"
-BORDERS = " ".join(f"{mode}_pad{axes}d" for mode in FIXED for axes in (2, 3))
-OF_MAPS = (
-    *(POOLING, "constant_pad_nd pad channel_shuffle native_channel_shuffle cat.default flip"),
-    *(SCALED, " ".join(f"{name}_backward" for name in SCALED.split())),
-    "argmax.default adaptive_max_pool2d",
-    "group_norm native_group_norm native_batch_norm_backward.default",
-)
-for _names in OF_MAPS:
+SCALED = [f"upsample_{mode}2d" for mode in ("nearest", "bilinear", "bicubic")]
+BORDERS = [f"{mode}_pad{axes}d" for mode in FIXED for axes in (2, 3)]
+for _names in (
+    "max_pool2d avg_pool2d.default max_pool2d_with_indices.default avg_pool2d_backward.default",
+    "max_pool2d_with_indices_backward.default constant_pad_nd pad channel_shuffle flip",
+    "native_channel_shuffle cat.default argmax.default adaptive_max_pool2d group_norm",
+    "native_group_norm native_batch_norm_backward.default",
+    *SCALED,
+    *(f"{name}_backward" for name in SCALED),
+):
     FAMILIES.derive(LAST, _names)
 FAMILIES.derive(LAST, "conv2d.default convolution.default", DEPTHWISE)
 FAMILIES.derive(LAST, "convolution.default conv_transpose2d", ENLARGED)
@@ -70,8 +53,8 @@ FAMILIES.derive(
     LAST, "conv2d.default convolution.default conv3d.default convolution_backward.default", MAPS
 )
 FAMILIES.derive(LAST, "adaptive_avg_pool2d", MAPS, each=True)
-FAMILIES.derive(LAST, BORDERS, MAPS)
-FAMILIES.derive(LAST, " ".join(f"{name}_backward" for name in BORDERS.split()), MAPS)
+for _name in BORDERS:
+    FAMILIES.derive(LAST, f"{_name} {_name}_backward", MAPS)
 
 SPREAD = in_layout("of x[:, ::2]", every_other_column)
 FAMILIES.derive(
