@@ -62,11 +62,8 @@ def bag_size(asked: Asked) -> Fill:
 BAGS: Mapping[str, Rule] = {"indices": below_extent("weight"), "offsets": bags}
 
 BAG_GRADIENTS: Mapping[str, Rule] = {
-    "indices": below_number("num_weights"),
-    "offsets": bags,
-    "offset2bag": bag_of_index,
-    "bag_size": bag_size,
-    "maximum_indices": below_number("num_weights"),
+    **dict.fromkeys(("indices", "maximum_indices"), below_number("num_weights")),
+    **{"offsets": bags, "offset2bag": bag_of_index, "bag_size": bag_size},
 }
 
 
@@ -264,48 +261,42 @@ def rising(edges: str) -> Mapping[str, Rule]:
     }
 
 
-POINTERS = {"cum_seq_q": ends(extent_of("query")), "cum_seq_k": ends(extent_of("key"))}
-EFFICIENT = {"cu_seqlens_q": ends(extent_of("query", 1)), "cu_seqlens_k": ends(extent_of("key", 1))}
-OF_ROWS = ("byte", "4bit", "2bit")
-ALIGNERS = (
-    *("ctc_loss", "_ctc_loss", "_cudnn_ctc_loss", "_use_cudnn_ctc_loss", "miopen_ctc_loss"),
-    *("_use_miopen_ctc_loss", "_ctc_loss_backward"),
-)
-
-DEPENDENCIES: Rules = {
-    **dict.fromkeys(("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only"), BAGS),
-    **{
-        f"quantized::embedding_bag_{kind}": {"offsets": bags}
-        for kind in ("byte", "4bit", *(f"{kind}_rowwise_offsets" for kind in OF_ROWS))
-    },
-    **{f"_embedding_bag_{kind}backward": BAG_GRADIENTS for kind in ("", "dense_", "sparse_")},
-    **dict.fromkeys(ALIGNERS, ALIGNED),
-    **dict.fromkeys(("gru", "lstm", "rnn_relu", "rnn_tanh"), {"batch_sizes": in_packed}),
+BY_NAMES: Rules = {
+    "embedding_bag _embedding_bag _embedding_bag_forward_only": BAGS,
+    "quantized::embedding_bag_byte quantized::embedding_bag_4bit "
+    "quantized::embedding_bag_byte_rowwise_offsets quantized::embedding_bag_4bit_rowwise_offsets "
+    "quantized::embedding_bag_2bit_rowwise_offsets": {"offsets": bags},
+    "_embedding_bag_backward _embedding_bag_dense_backward "
+    "_embedding_bag_sparse_backward": BAG_GRADIENTS,
+    "ctc_loss _ctc_loss _cudnn_ctc_loss _use_cudnn_ctc_loss miopen_ctc_loss "
+    "_use_miopen_ctc_loss _ctc_loss_backward": ALIGNED,
+    "gru lstm rnn_relu rnn_tanh": {"batch_sizes": in_packed},
     "_pack_padded_sequence": {"lengths": sequence_lengths},
     "_pad_packed_sequence": {"batch_sizes": in_few},
-    **dict.fromkeys(
-        ("segment_reduce", "_segment_reduce_backward"),
-        {"lengths": sums_to(own_rank("data")), "offsets": ends(own_rank("data"))},
-    ),
+    "segment_reduce _segment_reduce_backward": {
+        "lengths": sums_to(own_rank("data")),
+        "offsets": ends(own_rank("data")),
+    },
     "linalg_lu_solve": {"pivots": from_one_to_extent("LU", -2)},
     "linalg_ldl_solve": {"pivots": from_one_to_extent("LD", -2)},
-    **dict.fromkeys(("lu_solve", "lu_unpack"), {"LU_pivots": from_one_to_extent("LU_data", -2)}),
-    **dict.fromkeys(
-        ("sparse_csr_tensor", "sparse_bsr_tensor", "_sparse_csr_tensor_unsafe"),
-        compressed("crow_indices", "col_indices", 1),
+    "lu_solve lu_unpack": {"LU_pivots": from_one_to_extent("LU_data", -2)},
+    "sparse_csr_tensor sparse_bsr_tensor _sparse_csr_tensor_unsafe": compressed(
+        "crow_indices", "col_indices", 1
     ),
-    **dict.fromkeys(
-        ("sparse_csc_tensor", "sparse_bsc_tensor"), compressed("ccol_indices", "row_indices", 0)
-    ),
+    "sparse_csc_tensor sparse_bsc_tensor": compressed("ccol_indices", "row_indices", 0),
     "_convert_indices_from_csr_to_coo": {"crow_indices": ends(extent_of("col_indices", -1))},
     "_convert_indices_from_coo_to_csr": {
         "self": lambda asked: ascending(0, asked.number("size") - 1)
     },
-    **dict.fromkeys(
-        ("_grouped_mm", "_scaled_grouped_mm", "_scaled_grouped_mm_v2"), {"offs": last_ends(grouped)}
-    ),
-    **dict.fromkeys(("_flash_attention_forward", "_flash_attention_backward"), POINTERS),
-    **dict.fromkeys(("_efficient_attention_forward", "_efficient_attention_backward"), EFFICIENT),
+    "_grouped_mm _scaled_grouped_mm _scaled_grouped_mm_v2": {"offs": last_ends(grouped)},
+    "_flash_attention_forward _flash_attention_backward": {
+        "cum_seq_q": ends(extent_of("query")),
+        "cum_seq_k": ends(extent_of("key")),
+    },
+    "_efficient_attention_forward _efficient_attention_backward": {
+        "cu_seqlens_q": ends(extent_of("query", 1)),
+        "cu_seqlens_k": ends(extent_of("key", 1)),
+    },
     "_jagged_to_padded_dense_forward": {"offsets": ends(extent_of("values"))},
     "_padded_dense_to_jagged_forward": {"offsets": ends(in_jagged)},
     "_nested_view_from_jagged": {"offsets": ends(extent_of("self"))},
@@ -316,15 +307,17 @@ DEPENDENCIES: Rules = {
     "searchsorted": rising("sorted_sequence"),
     "multilabel_margin_loss_backward": {"is_target": always(BOOLEAN)},
     "value_selecting_reduction_backward": {"indices": along("sizes")},
-    **dict.fromkeys(
-        ("index_put", "_index_put_impl", "_unsafe_index_put"), {"indices": index_of_write}
-    ),
-    **dict.fromkeys(("index", "_unsafe_index"), {"indices": index_of_read}),
-    **MAXIMA,
+    "index_put _index_put_impl _unsafe_index_put": {"indices": index_of_write},
+    "index _unsafe_index": {"indices": index_of_read},
     "masked_scatter": {"mask": from_source},
     # As many elements are set as there are gradients.
     "masked_select_backward": {
         "mask": lambda asked: set_at(asked, asked.tensor("grad").size, times_of(asked, "input"))
     },
+}
+
+DEPENDENCIES: Rules = {
+    **{name: rules for names, rules in BY_NAMES.items() for name in names.split()},
+    **MAXIMA,
 }
 """By operator without overload and argument: what is valid beside the others only."""

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from opperf.model import Argument, Fill, TensorSpec
 from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal, votes
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, PADDED, SEQUENCE, Arguments, below, call, fixed
@@ -32,35 +32,24 @@ LARGE = below(1 << 31, start=1)
 """Of which a product has less than 63 bits."""
 
 
-def numbers(size: Preset, fill: Fill, dtype: str = WIDE) -> TensorSpec:
-    """A long vector of integers."""
-    return fixed(*vector(size), fill=fill, dtype=dtype)
+def vectors(size: Preset, dtype: str = WIDE, /, **arguments: Fill | Argument) -> Arguments:
+    """The arguments of a call: a long vector of integers for each fill, and plain values."""
+    return {
+        name: fixed(*vector(size), fill=value, dtype=dtype) if isinstance(value, Fill) else value
+        for name, value in arguments.items()
+    }
 
 
-def one(fill: Fill, why: str, dtype: str = WIDE, **others: Argument) -> Variants:
-    """The configuration of an operator of one vector, and of plain values."""
-    return lambda size: {why: call(self=numbers(size, fill, dtype), **others)}
+def row(why: str, dtype: str = WIDE, /, **arguments: Fill | Argument) -> Variants:
+    """The configuration of an operator of such vectors."""
+    return lambda size: {why: vectors(size, dtype, **arguments)}
 
 
-def scalar(value: int, fill: Fill, why: str) -> Variants:
-    """The configuration of an operator of a number and a vector."""
-    return lambda size: {why: call(self=value, other=numbers(size, fill))}
-
-
-def two(left: Fill, right: Fill, why: str) -> Variants:
-    """The configuration of an operator of two vectors."""
-    return lambda size: {why: call(self=numbers(size, left), other=numbers(size, right))}
-
-
-ROUNDING = {"floor": "rounded down", "trunc": "rounded to zero"}
-"""Modes of a division, each with what it does."""
-
-
-def rounded(operands: Callable[[Preset], Arguments], why: str) -> Variants:
+def rounded(why: str, /, **arguments: Fill | Argument) -> Variants:
     """The configurations of a division of integers in each rounding mode."""
     return lambda size: {
-        f"{why}, {text}": call(**operands(size), rounding_mode=mode)
-        for mode, text in ROUNDING.items()
+        f"{why}, {text}": vectors(size, **arguments, rounding_mode=mode)
+        for mode, text in (("floor", "rounded down"), ("trunc", "rounded to zero"))
     }
 
 
@@ -74,26 +63,19 @@ def padding(size: Preset) -> TensorSpec:
     return fixed(size.batch, size.extent(4096), fill=PADDED, dtype=WIDE)
 
 
-def bits(first: Fill, why: str) -> Variants:
+def bits(first: Fill, why: str, columns: int = 1) -> Variants:
     """The configuration of a shift of bytes by the place of each of their bits."""
-
-    def made(size: Preset) -> Rows:
-        columns = BITS_OF_BYTE if first == BOOLEAN else 1
-        return {
-            why: call(
-                self=fixed(*vector(size), columns, fill=first, dtype=BYTE),
-                other=fixed(BITS_OF_BYTE, fill=SEQUENCE, dtype=BYTE),
-            )
-        }
-
-    return made
+    places = fixed(BITS_OF_BYTE, fill=SEQUENCE, dtype=BYTE)
+    return lambda size: {
+        why: call(self=fixed(*vector(size), columns, fill=first, dtype=BYTE), other=places)
+    }
 
 
 def fields(wide: int, byte: int, whys: tuple[str, str]) -> Variants:
     """The configurations of an operator that takes one of two packed numbers."""
     return lambda size: {
-        whys[0]: call(self=numbers(size, IDENTIFIERS), other=wide),
-        whys[1]: call(self=numbers(size, below(256), BYTE), other=byte),
+        whys[0]: vectors(size, self=IDENTIFIERS, other=wide),
+        whys[1]: vectors(size, BYTE, self=below(256), other=byte),
     }
 
 
@@ -107,7 +89,7 @@ ROWS: Mapping[str, Variants] = {
         ("the first of two indices in each int64", "the upper of two 4-bit weights in each byte"),
     ),
     **{
-        f"bitwise_{name}.Scalar_Tensor": scalar(other, fill, why)
+        f"bitwise_{name}.Scalar_Tensor": row(why, self=other, other=fill)
         for name, other, fill, why in (
             ("and", (1 << HALF) - 1, IDENTIFIERS, "one of two indices in each int64"),
             ("or", 1 << 2 * HALF, IDENTIFIERS, "a flag above two indices in each int64"),
@@ -116,81 +98,94 @@ ROWS: Mapping[str, Variants] = {
             ("right_shift", SEED, below(63), "a seed in int64 shifted to each of its bits"),
         )
     },
-    "bitwise_and.Tensor": two(
-        IDENTIFIERS, IDENTIFIERS, "two sets of forty flags in int64: of both"
+    "bitwise_and.Tensor": row(
+        "two sets of forty flags in int64: of both", self=IDENTIFIERS, other=IDENTIFIERS
     ),
-    "bitwise_left_shift.Tensor": bits(BOOLEAN, "eight flags to the places of a byte's bits"),
-    "bitwise_left_shift.Tensor_Scalar": one(
-        below(1 << HALF), "the first of two indices to its place in each int64", other=HALF
+    "bitwise_left_shift.Tensor": bits(
+        BOOLEAN, "eight flags to the places of a byte's bits", BITS_OF_BYTE
     ),
-    "bitwise_not.default": one(IDENTIFIERS, "sets of forty flags in int64: those that are not set"),
-    "bitwise_or.Scalar": one(
-        IDENTIFIERS, "a flag set above two indices in each int64", other=1 << 2 * HALF
+    "bitwise_left_shift.Tensor_Scalar": row(
+        "the first of two indices to its place in each int64", self=below(1 << HALF), other=HALF
     ),
-    "bitwise_or.Tensor": two(
-        IDENTIFIERS, IDENTIFIERS, "two sets of forty flags in int64: of either"
+    "bitwise_not.default": row(
+        "sets of forty flags in int64: those that are not set", self=IDENTIFIERS
+    ),
+    "bitwise_or.Scalar": row(
+        "a flag set above two indices in each int64", self=IDENTIFIERS, other=1 << 2 * HALF
+    ),
+    "bitwise_or.Tensor": row(
+        "two sets of forty flags in int64: of either", self=IDENTIFIERS, other=IDENTIFIERS
     ),
     "bitwise_right_shift.Tensor": bits(below(256), "each bit of bytes, such as a packed mask"),
-    "bitwise_xor.Scalar": one(IDENTIFIERS, "hashes in int64, with a seed mixed in", other=SEED),
-    "bitwise_xor.Tensor": two(IDENTIFIERS, IDENTIFIERS, "two hashes of 64 bits mixed"),
-    "bincount.default": one(
-        below(256), "bytes of pixels, as a histogram of brightness", BYTE, minlength=256
+    "bitwise_xor.Scalar": row(
+        "hashes in int64, with a seed mixed in", self=IDENTIFIERS, other=SEED
+    ),
+    "bitwise_xor.Tensor": row("two hashes of 64 bits mixed", self=IDENTIFIERS, other=IDENTIFIERS),
+    "bincount.default": row(
+        "bytes of pixels, as a histogram of brightness", BYTE, self=below(256), minlength=256
     ),
     "cumsum.default": lambda size: {
         "a mask of padding in int64, summed to tokens' positions": call(self=padding(size), dim=1)
     },
     "div.Scalar_mode": rounded(
-        lambda size: {"self": numbers(size, IDENTIFIERS), "other": BUCKETS},
-        "identifiers in int64 to blocks of a hundred thousand",
+        "identifiers in int64 to blocks of a hundred thousand", self=IDENTIFIERS, other=BUCKETS
     ),
     "div.Tensor_mode": rounded(
-        lambda size: {
-            "self": numbers(size, HASHES),
-            "other": numbers(size, below(BUCKETS, start=1)),
-        },
         "signed hashes in int64, each by the extent of a table of its own",
+        self=HASHES,
+        other=below(BUCKETS, start=1),
     ),
     "eq.Scalar": lambda size: {
         "where a mask of padding in int64 is zero": call(self=padding(size), other=0)
     },
-    "eq.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, for accuracy"),
-    "floor_divide.Scalar": one(below(1 << HALF), "flat indices in int64 to their rows", other=1024),
-    "gcd.default": two(
-        LARGE, LARGE, "large numerators and denominators in int64: more steps than small ones"
+    "eq.Tensor": row(
+        "predicted classes and labels in int64, for accuracy", self=LABELS, other=LABELS
+    ),
+    "floor_divide.Scalar": row(
+        "flat indices in int64 to their rows", self=below(1 << HALF), other=1024
+    ),
+    "gcd.default": row(
+        "large numerators and denominators in int64: more steps than small ones",
+        self=LARGE,
+        other=LARGE,
     ),
     "ge.Tensor": causal("self", "other", WIDE),
     "gt.Tensor": before("other", "self", WIDE),
     "isin.Tensor_Tensor": lambda size: {
-        "nodes of a large graph in int64, which of them are in a batch": call(
-            elements=numbers(size, nodes(size)), test_elements=numbers(size, nodes(size))
+        "nodes of a large graph in int64, which of them are in a batch": vectors(
+            size, elements=nodes(size), test_elements=nodes(size)
         )
     },
-    "lcm.default": two(
-        LARGE, LARGE, "large denominators in int64, of fractions that are added: more steps"
+    "lcm.default": row(
+        "large denominators in int64, of fractions that are added: more steps",
+        self=LARGE,
+        other=LARGE,
     ),
     "le.Tensor": before("other", "self", WIDE),
     "lt.Tensor": before("self", "other", WIDE),
     "mode.default": votes("self", "dim", WIDE),
-    "ne.Tensor": two(LABELS, LABELS, "predicted classes and labels in int64, for an error rate"),
-    "remainder.Scalar": one(
-        IDENTIFIERS, "identifiers in int64 to rows of a hashed table", other=BUCKETS
+    "ne.Tensor": row(
+        "predicted classes and labels in int64, for an error rate", self=LABELS, other=LABELS
     ),
-    "remainder.Tensor": two(
-        HASHES, below(BUCKETS, start=1), "signed hashes in int64, each to a table of its own"
+    "remainder.Scalar": row(
+        "identifiers in int64 to rows of a hashed table", self=IDENTIFIERS, other=BUCKETS
     ),
-    "argsort.default sort.default": one(
-        IDENTIFIERS, "identifiers in int64, as to group their rows"
+    "remainder.Tensor": row(
+        "signed hashes in int64, each to a table of its own",
+        self=HASHES,
+        other=below(BUCKETS, start=1),
     ),
-    "argsort.stable sort.stable": one(
-        IDENTIFIERS, "identifiers in int64, equal ones in their order", stable=True
+    "argsort.default sort.default": row(
+        "identifiers in int64, as to group their rows", self=IDENTIFIERS
+    ),
+    "argsort.stable sort.stable": row(
+        "identifiers in int64, equal ones in their order", self=IDENTIFIERS, stable=True
     ),
     "sum.dim_IntList": lambda size: {
         "a mask of padding in int64, summed to texts' lengths": call(self=padding(size), dim=(1,))
     },
     "_unique.default _unique2.default": lambda size: {
-        "ends of sampled edges of a large graph, each node once": call(
-            self=numbers(size, nodes(size))
-        )
+        "ends of sampled edges of a large graph, each node once": vectors(size, self=nodes(size))
     },
     # As many edges as a small graph can have.
     "unique_dim.default": lambda size: {
