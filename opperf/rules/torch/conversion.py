@@ -15,6 +15,7 @@ from opperf.rules.image_shapes import feature_maps, photographs
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, column, square, tiny
 from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.values import (
     BOOLEAN,
     Arguments,
@@ -183,14 +184,12 @@ def on_host(size: Preset) -> TensorSpec:
 
 ROWS: dict[str, Variants] = {
     "copy": lambda size: {
-        why: call(self=tensor(*square(size)), src=source)
+        why: call(self=own, src=source)
+        for own, double in [(tensor(*square(size)), fixed(*square(size), dtype="float64"))]
         for source, why in (
-            (tensor(*square(size)), "a matrix, to another of its kind"),
-            (
-                fixed(*square(size), dtype="float64"),
-                "double precision to the tensor's own, as data from NumPy",
-            ),
-            (transposed(tensor(*square(size))), "a transposed matrix, to rows that are adjacent"),
+            (own, "a matrix, to another of its kind"),
+            (double, "double precision to the tensor's own, as data from NumPy"),
+            (transposed(own), "a transposed matrix, to rows that are adjacent"),
             (tensor(1, square(size)[1]), "a row, to each row of a matrix"),
         )
     },
@@ -226,18 +225,11 @@ add_rows(FAMILIES.add, ROWS)
 FURTHER: dict[str, Variants] = {
     "clone": lambda size: {
         why: call(self=source, memory_format=order)
+        for matrix, maps in [(tensor(*square(size)), tensor(*feature_maps(size)))]
         for source, order, why in (
-            (
-                transposed(tensor(*square(size))),
-                FIRST,
-                "a transposed matrix, to rows that are adjacent",
-            ),
-            (tensor(*feature_maps(size)), LAST, "feature maps, to channels last"),
-            (
-                TensorSpec(feature_maps(size), memory_format="channels_last", gradient=True),
-                FIRST,
-                "feature maps, to channels first",
-            ),
+            (transposed(matrix), FIRST, "a transposed matrix, to rows that are adjacent"),
+            (maps, LAST, "feature maps, to channels last"),
+            (channels_last(maps), FIRST, "feature maps, to channels first"),
         )
     },
     "to_mkldnn": lambda size: {

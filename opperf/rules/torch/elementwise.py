@@ -68,6 +68,11 @@ same or is a special case."""
 
 
 @FAMILIES.category("unary", "binary")
+# Those that write to the tensor have no category of their own.
+@FAMILIES.add(
+    *(f"{name}_.Scalar" for name in ("copysign", "eq", "ge", "gt", "le", "lt", "ne")),
+    "xlogy_.Scalar_Other",
+)
 def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
     """A tensor, and a number in place of the operation's other tensor. One of an operator's uses
     shows the overhead of a call."""
@@ -77,15 +82,6 @@ def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
         shapes = several if made else (*several, few)
         made += beside_number(operator, own, chosen, shapes)
     return made or NoInputs("no rule has values for it", searchable=True)
-
-
-IN_PLACE = (
-    *(f"{name}_.Scalar" for name in ("copysign", "eq", "ge", "gt", "le", "lt", "ne")),
-    "xlogy_.Scalar_Other",
-)
-"""Operators of a tensor and a number that write to the tensor and have no category of their own."""
-
-FAMILIES.add(*IN_PLACE)(with_number)
 
 
 def beside_number(
@@ -187,25 +183,19 @@ OWN: dict[str, Variants] = {
 add_rows(FAMILIES.add, OWN, replaces="its bounds are tensors")
 
 
-def mask_of_scores(size: Preset) -> Shape:
-    """The shape of a mask of attention that all heads share."""
-    batch, _, length, _ = scores(size)
-    return (batch, 1, length, length)
-
-
 FURTHER: dict[str, Variants] = {
     "bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor": lambda size: {
         "A causal mask and a mask of padding for each sentence, combined, as booleans": call(
-            self=fixed(1, *mask_of_scores(size)[1:], fill=LOWER_TRIANGULAR, dtype="bool"),
-            other=fixed(
-                mask_of_scores(size)[0], 1, 1, mask_of_scores(size)[3], fill=PADDED, dtype="bool"
-            ),
+            self=fixed(1, 1, length, length, fill=LOWER_TRIANGULAR, dtype="bool"),
+            other=fixed(batch, 1, 1, length, fill=PADDED, dtype="bool"),
         )
+        for batch, _, length, _ in [scores(size)]
     },
     "bitwise_not logical_not": lambda size: {
         "A mask of attention, inverted: one byte for each element": call(
-            self=fixed(*mask_of_scores(size), fill=BOOLEAN, dtype="bool")
+            self=fixed(batch, 1, length, length, fill=BOOLEAN, dtype="bool")
         )
+        for batch, _, length, _ in [scores(size)]
     },
     "mul.Tensor": lambda size: {
         "a tensor and a boolean mask of its shape, which is converted on the way": call(

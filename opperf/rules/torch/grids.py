@@ -107,8 +107,8 @@ def grid_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def of_cudnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Linear readings of images with zeros beyond, the only ones that cuDNN has."""
     for reading in images(size)[:2]:
-        maps, places = (reading.arguments[name] for name in ("input", "grid"))
-        passed = call(self=maps, grid=places, grad_output=tensor(*reading.output))
+        made = reading.arguments
+        passed = {"self": made["input"], **made, "grad_output": tensor(*reading.output)}
         yield {WHY: reading.why, **taken(operator, passed)}
 
 

@@ -3,16 +3,17 @@ of quantised weights, long prompts, rotary embeddings, and writes to caches of k
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
 from opperf.rules import bert
 from opperf.rules.configurations import DTYPE, FORM, TAGS, WHY
 from opperf.rules.llama import HALF, HEADS, KEYS, UNITS, WIDTH, feed_forward, prompt, steps
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.operations.layers import OPERATIONS
@@ -35,63 +36,30 @@ FAMILIES = Families()
 IN_HALF: Arguments = {DTYPE: HALF}
 
 
-QUANTISED = "Llama 3 70B, feed-forward block, generating: weights larger than a last-level cache"
-
-
-@FAMILIES.also("_weight_int8pack_mm", "_weight_int4pack_mm_for_cpu", "_int_mm")
-def quantised(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A token, and of products of integers a few sequences' tokens, by quantised weights."""
-    inputs, outputs = feed_forward(size, large=True)
-    token = fixed(1, inputs, dtype=HALF)
-    made: dict[str, Arguments] = {
-        "_weight_int8pack_mm": {
-            "self": token,
-            "mat2": fixed(outputs, inputs, fill=EIGHT, dtype="int8"),
-            "scales": fixed(outputs, fill=POSITIVE, dtype=HALF),
-        },
-        "_weight_int4pack_mm_for_cpu": {
-            "self": token,
-            "mat2": fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
-            "qGroupSize": BLOCK,
-            "qScaleAndZeros": fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
-        },
-        "_int_mm": {
-            "self": fixed(32, inputs, dtype="int8", fill=EIGHT),
-            "mat2": transposed(fixed(inputs, outputs, dtype="int8", fill=EIGHT)),
-        },
-    }
-    yield {**made[operator.name], WHY: QUANTISED, TAGS: (FORM,)}
-
-
 @FAMILIES.also("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu")
 @by_role(OPERATIONS)
-def projected(operation: CanonicalOperation, size: Preset) -> Rows:
+def projected(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Queries, keys and values as a projection of tokens leaves them: the heads of a token lie next
     to each other in memory."""
     batch, length = bert.tokens(size)
     dense = tensor(batch, bert.HEADS, length, bert.WIDTH)
     strides = (length * bert.HEADS * bert.WIDTH, bert.WIDTH, bert.HEADS * bert.WIDTH, 1)
     heads = msgspec.structs.replace(dense, strides=strides)
-    return {
-        "BERT-base, the heads of a token next to each other in memory, as projections are": call(
-            query=heads, key=heads, value=heads
-        )
+    yield {
+        **dict.fromkeys(("query", "key", "value"), heads),
+        WHY: "BERT-base, the heads of a token next to each other in memory, as projections are",
     }
 
 
 @FAMILIES.also("scaled_dot_product_attention")
 @by_role(OPERATIONS)
-def reading(operation: CanonicalOperation, size: Preset) -> Rows:
+def reading(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A prompt, each of whose tokens attends to those before it."""
-    keys = tensor(1, KEYS, prompt(size), WIDTH)
-    return {
-        "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys": call(
-            query=tensor(1, HEADS, prompt(size), WIDTH),
-            key=keys,
-            value=keys,
-            causal=True,
-            **IN_HALF,
-        )
+    yield {
+        "query": tensor(1, HEADS, prompt(size), WIDTH),
+        **dict.fromkeys(("key", "value"), keys(size)),
+        **{"causal": True, DTYPE: HALF},
+        WHY: "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys",
     }
 
 
@@ -127,7 +95,39 @@ def first_half(size: Preset) -> TensorSpec:
     return TensorSpec(keys(size).shape, "", strides=strides)
 
 
+def quantised(made: Callable[[int, int], Arguments]) -> Variants:
+    """The configuration of a product by quantised weights of so many inputs and outputs."""
+    return lambda size: {
+        "Llama 3 70B, feed-forward block, generating: weights larger than a last-level cache": {
+            **made(*feed_forward(size, large=True)),
+            TAGS: (FORM,),
+        }
+    }
+
+
 FURTHER: dict[str, Variants] = {
+    "_weight_int8pack_mm": quantised(
+        lambda inputs, outputs: call(
+            self=fixed(1, inputs, dtype=HALF),
+            mat2=fixed(outputs, inputs, fill=EIGHT, dtype="int8"),
+            scales=fixed(outputs, fill=POSITIVE, dtype=HALF),
+        )
+    ),
+    "_weight_int4pack_mm_for_cpu": quantised(
+        lambda inputs, outputs: call(
+            self=fixed(1, inputs, dtype=HALF),
+            mat2=fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
+            qGroupSize=BLOCK,
+            qScaleAndZeros=fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
+        )
+    ),
+    # Of products of integers a few sequences' tokens.
+    "_int_mm": quantised(
+        lambda inputs, outputs: call(
+            self=fixed(32, inputs, dtype="int8", fill=EIGHT),
+            mat2=transposed(fixed(inputs, outputs, dtype="int8", fill=EIGHT)),
+        )
+    ),
     "mm.default": lambda size: {
         why: call(self=tensor(tokens, inputs), mat2=transposed(tensor(inputs, outputs)), **IN_HALF)
         for tokens, why in steps(size)

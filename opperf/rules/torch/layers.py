@@ -7,15 +7,13 @@ from collections.abc import Iterable
 import msgspec
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.operations import CanonicalOperation
 from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import in_cache, square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.operations.layers import INDEX, KINDS, OPERATIONS
-from opperf.rules.torch.roles import by_role
+from opperf.rules.torch.operations.layers import INDEX, KINDS
 from opperf.rules.values import (
     ONES,
     PROBABILITY,
@@ -33,20 +31,6 @@ from opperf.rules.values import (
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
-
-
-@FAMILIES.also("linear")
-@by_role(OPERATIONS)
-def linear(operation: CanonicalOperation, size: Preset) -> Rows:
-    """Layers of language models, without a bias."""
-    weight = tensor(FEED_FORWARD, UNITS)
-    return {
-        why: call(data=tensor(1, rows, UNITS), weight=weight)
-        for why, rows in (
-            ("T5-base, feed-forward block without a bias, of a text", size.extent(512, least=16)),
-            ("T5-base, feed-forward block, generating one word: a matrix by a vector", 1),
-        )
-    }
 
 
 @FAMILIES.add(
@@ -196,19 +180,15 @@ def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Argumen
             "offset2bag": fixed(indices, fill=repeated(each), dtype=INDEX),
             "bag_size": fixed(bags, fill=Fill("constant", float(each)), dtype=INDEX),
             "maximum_indices": fixed(bags, width, fill=below(words), dtype=INDEX),
-            "num_weights": words,
-            "scale_grad_by_freq": False,
-            "mode": KINDS.index(kind),
-            "sparse": False,
+            **{"num_weights": words, "mode": KINDS.index(kind)},
+            **{"scale_grad_by_freq": False, "sparse": False},
         }
         if operator.parameter("weight") is not None:
             # Weights are of sums alone, in which bags of one need none.
             if kind != "mean":
                 continue
-            made |= {
-                "mode": KINDS.index("sum"),
-                WHY: "a text's words, summed by weights of their own",
-            }
+            made["mode"] = KINDS.index("sum")
+            made[WHY] = "a text's words, summed by weights of their own"
         elif kind != "sum" and "sparse" in operator.name:
             continue
         yield taken(operator, made)
@@ -283,12 +263,19 @@ add_rows(FAMILIES.add, ROWS)
 
 
 FURTHER: dict[str, Variants] = {
+    "linear": lambda size: {
+        why: call(input=tensor(1, rows, UNITS), weight=tensor(FEED_FORWARD, UNITS))
+        for why, rows in (
+            ("T5-base, feed-forward block without a bias, of a text", size.extent(512, least=16)),
+            ("T5-base, feed-forward block, generating one word: a matrix by a vector", 1),
+        )
+    },
     "embedding.default": lambda size: {
         "word vectors of skip-gram, with a sparse gradient": call(
             weight=tensor(size.extent(WORDS), 300),
             indices=fixed(*tokens(size), fill=below(size.extent(WORDS)), dtype=INDEX),
             sparse=True,
         )
-    }
+    },
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -100,12 +100,14 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "cholesky_inverse": lambda size: {
-        "one covariance's factor, for the precision matrix of a Gaussian": call(
-            self=triangle(matrix_to_factor(size))
-        ),
-        "a stack of factors of 64 rows, such as a mixture of Gaussians has": call(
-            self=triangle(stack_of_matrices(size))
-        ),
+        why: call(self=triangle(factors(size)))
+        for factors, why in (
+            (matrix_to_factor, "one covariance's factor, for the precision matrix of a Gaussian"),
+            (
+                stack_of_matrices,
+                "a stack of factors of 64 rows, such as a mixture of Gaussians has",
+            ),
+        )
     },
     "linalg_cond.default": condition(
         (
@@ -141,15 +143,13 @@ VARIANTS: dict[str, Variants] = {
     },
     "matrix_exp_backward": lambda size: {
         why: call(self=definite(shape), grad=tensor(*shape))
+        for half in [matrix_to_diagonalise(size)[0] // 2]
         for shape, why in (
             (
                 stack_of_matrices(size),
                 "a stack of matrices of 64 rows: the exponentials of blocks of twice the side",
             ),
-            (
-                (matrix_to_diagonalise(size)[0] // 2,) * 2,
-                "one matrix: the exponential of a block of twice the side",
-            ),
+            ((half, half), "one matrix: the exponential of a block of twice the side"),
         )
     },
     "norm.ScalarOpt_dtype": lambda size: {
@@ -196,13 +196,11 @@ VARIANTS: dict[str, Variants] = {
     },
     "_linalg_solve_ex": lambda size: {
         why: call(A=matrix, B=tensor(*matrix.shape[:-1], SIDES))
+        for one, stack in [(matrix_to_factor(size), stack_of_matrices(size))]
         for matrix, why in (
-            (
-                definite(matrix_to_factor(size)),
-                "one system of equations with several right-hand sides",
-            ),
-            (definite(stack_of_matrices(size)), "a stack of systems of 64 equations"),
-            (invertible(stack_of_matrices(size)), EXCHANGED),
+            (definite(one), "one system of equations with several right-hand sides"),
+            (definite(stack), "a stack of systems of 64 equations"),
+            (invertible(stack), EXCHANGED),
         )
     },
     "_linalg_check_errors": lambda size: {
