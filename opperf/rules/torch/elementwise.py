@@ -184,19 +184,21 @@ add_rows(FAMILIES.add, OWN, replaces="its bounds are tensors")
 
 
 FURTHER: dict[str, Variants] = {
-    "bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor": lambda size: {
-        "A causal mask and a mask of padding for each sentence, combined, as booleans": call(
-            self=fixed(1, 1, length, length, fill=LOWER_TRIANGULAR, dtype="bool"),
-            other=fixed(batch, 1, 1, length, fill=PADDED, dtype="bool"),
-        )
+    "bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor": lambda size: [
+        {
+            "self": fixed(1, 1, length, length, fill=LOWER_TRIANGULAR, dtype="bool"),
+            "other": fixed(batch, 1, 1, length, fill=PADDED, dtype="bool"),
+            WHY: "A causal mask and a mask of padding for each sentence, combined, as booleans",
+        }
         for batch, _, length, _ in [scores(size)]
-    },
-    "bitwise_not logical_not": lambda size: {
-        "A mask of attention, inverted: one byte for each element": call(
-            self=fixed(batch, 1, length, length, fill=BOOLEAN, dtype="bool")
-        )
+    ],
+    "bitwise_not logical_not": lambda size: [
+        {
+            "self": fixed(batch, 1, length, length, fill=BOOLEAN, dtype="bool"),
+            WHY: "A mask of attention, inverted: one byte for each element",
+        }
         for batch, _, length, _ in [scores(size)]
-    },
+    ],
     "mul.Tensor": lambda size: {
         "a tensor and a boolean mask of its shape, which is converted on the way": call(
             self=tensor(*square(size)), other=fixed(*square(size), fill=BOOLEAN, dtype="bool")
