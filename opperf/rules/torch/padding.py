@@ -9,10 +9,10 @@ from opperf.model import Argument, Operator
 from opperf.operations.uses import Array, Roles, Table, use
 from opperf.rules.configurations import MAPS, TAGS, WHY
 from opperf.rules.image_shapes import COLOURS, FILTERS, network_maps
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, call, tensor
+from opperf.rules.values import Arguments, taken, tensor
 
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 """The usual names of PyTorch's modes."""
@@ -50,40 +50,31 @@ def _pad_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | No
     return made if mode == "constant" else {**made, "mode": mode}
 
 
-def _gradient_roles(mode: str) -> Any:
-    def roles_of(grad_output: Array, self: Array, padding: Any) -> dict[str, Any]:
-        return {
-            "gradient": grad_output,
-            "shape": self.shape,
-            "widths": widths(self.ndim, padding),
-            "mode": mode,
-        }
-
-    return roles_of
-
-
 def _border_roles(mode: str) -> Any:
-    def roles_of(self: Array, padding: Any) -> dict[str, Any]:
-        return {"x": self, "widths": widths(self.ndim, padding), "mode": mode}
+    return lambda self, padding: {"x": self, "widths": widths(self.ndim, padding), "mode": mode}
 
-    return roles_of
+
+def _gradient_roles(mode: str) -> Any:
+    return lambda grad_output, self, padding: {
+        "gradient": grad_output,
+        "shape": self.shape,
+        "widths": widths(self.ndim, padding),
+        "mode": mode,
+    }
 
 
 FIXED = {"reflection": "reflect", "replication": "edge"}
 """The modes of operators of one mode, by the beginning of their names."""
 
 OPERATIONS: Table = {
-    "constant_pad_nd": use("pad", _pad_roles, to_arguments=_pad_arguments),
-    "pad": use("pad", _pad_roles, to_arguments=_pad_arguments),
+    **dict.fromkeys(
+        ("constant_pad_nd", "pad"), use("pad", _pad_roles, to_arguments=_pad_arguments)
+    ),
     **{
-        f"{name}_pad{axes}d": use("pad", _border_roles(mode))
+        f"{name}_pad{axes}d{end}": use(f"pad{end and '_gradient'}", roles_of(mode))
         for name, mode in FIXED.items()
         for axes in (1, 2, 3)
-    },
-    **{
-        f"{name}_pad{axes}d_backward": use("pad_gradient", _gradient_roles(mode))
-        for name, mode in FIXED.items()
-        for axes in (1, 2, 3)
+        for end, roles_of in (("", _border_roles), ("_backward", _gradient_roles))
     },
 }
 
@@ -119,34 +110,20 @@ def borders(size: Preset, axes: int) -> tuple[Border, ...]:
     )
 
 
-def padded(operator: Operator, size: Preset) -> Iterable[tuple[Border, Shape]]:
-    """The tensors of an operator, with PyTorch's list of the border's widths."""
-    axes = int(operator.name.partition("_pad")[2][0])
-    for border in borders(size, axes):
-        yield border, (border.width, border.width) * axes
-
-
 NAMES = tuple(f"{mode}_pad{axes}d" for mode in FIXED for axes in (1, 2, 3))
 
 
-@FAMILIES.add(*NAMES)
-def pad(operator: Operator, size: Preset) -> Rows:
-    """Tensors with a border that mirrors or repeats their own elements."""
-    return {
-        one.why: call(self=tensor(*one.shape), padding=padding, **{TAGS: one.tags})
-        for one, padding in padded(operator, size)
-    }
-
-
-@FAMILIES.add(*(f"{name}_backward" for name in NAMES))
-def pad_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The gradient of the padded tensor."""
-    for one, padding in padded(operator, size):
-        pairs = widths(len(one.shape), padding)
-        wide = [extent + sum(pair) for extent, pair in zip(one.shape, pairs, strict=True)]
-        yield {
+@FAMILIES.add(*NAMES, *(f"{name}_backward" for name in NAMES))
+def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Tensors with a border that mirrors or repeats their own elements, and the gradient of
+    that."""
+    axes = int(operator.name.partition("_pad")[2][0])
+    for shape, width, why, tags in borders(size, axes):
+        wide = (*shape[:2], *(extent + 2 * width for extent in shape[2:]))
+        offered = {
             "grad_output": tensor(*wide),
-            "self": tensor(*one.shape),
-            "padding": padding,
-            **{WHY: one.why, TAGS: one.tags},
+            "self": tensor(*shape),
+            "padding": (width,) * 2 * axes,
+            **{WHY: why, TAGS: tags},
         }
+        yield taken(operator, offered)

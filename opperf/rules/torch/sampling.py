@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
-from opperf.model import Argument, Generator, Operator
+from opperf.model import Argument, Generator, TensorSpec
 from opperf.operations.uses import Choice, Table, Use, use
 from opperf.rules.bert import few_sentences, tokens
 from opperf.rules.configurations import OUTSIDE, TAGS, WHY
@@ -104,42 +104,44 @@ WHOLE = "int64"
 
 GENERATOR = {"generator": Generator(0)}
 
-PARAMETERS: dict[str, dict[str, Argument]] = {
+LABELS = "labels at random"
+STEPS = "steps of a diffusion model, from the first one on"
+UNITS_CLEARED = "numbers that decide which units dropout clears"
+GPT2: Arguments = {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2", TAGS: (OUTSIDE,)}
+
+PARAMETERS: dict[str, Arguments] = {
     "bernoulli.p": {"p": 0.9, WHY: "units that dropout keeps, nine of ten"},
     "cauchy": {WHY: "heavy-tailed numbers, by a tangent each, as jumps of annealing"},
     "exponential": {WHY: "noise by which a token is sampled without a cumulative sum, as gpt-fast"},
     "geometric": {"p": 0.2, WHY: "lengths of the spans that SpanBERT masks"},
-    "log_normal": {
-        "mean": -1.2,
-        "std": 1.2,
-        WHY: "levels of noise that EDM's diffusion models train at",
-    },
-    **dict.fromkeys(
-        ("normal_functional", "normal_"),
-        {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2", TAGS: (OUTSIDE,)},
-    ),
-    "rand_like": {WHY: "numbers that decide which units dropout clears"},
+    "log_normal": {"mean": -1.2, "std": 1.2, WHY: "sizes of claims, in a simulation of many years"},
+    **dict.fromkeys(("normal_functional", "normal_"), GPT2),
+    "rand_like": {WHY: UNITS_CLEARED},
     "randn_like": {WHY: "noise that a diffusion model learns to predict"},
-    "randint_like": {"high": CLASSES, WHY: "labels at random, below the number of classes"},
+    "randint_like": {"high": CLASSES, WHY: f"{LABELS}, below the number of classes"},
     "randint_like.Tensor": {
         "high": fixed(fill=literal(CLASSES), dtype=WHOLE),
-        WHY: "labels at random, below a number of classes that is a tensor",
+        WHY: f"{LABELS}, below a number of classes that is a tensor",
     },
-    "randint_like.low_dtype": {
-        "low": 1,
-        "high": CLASSES,
-        WHY: "steps of a diffusion model, from the first one on",
-    },
+    "randint_like.low_dtype": {"low": 1, "high": CLASSES, WHY: STEPS},
     "random": {WHY: "integers of any size that the dtype has, as test data"},
     "random.from": {"from": 1, "to": CLASSES, WHY: "integers between two bounds, as labels"},
     "random.to": {"to": CLASSES, WHY: "integers below a limit, as labels"},
     "uniform": {
-        "from": -0.05,
-        "to": 0.05,
+        **{"from": -0.05, "to": 0.05},
         WHY: "initial weights between two bounds, as Glorot's and Kaiming's",
     },
 }
 """Parameters of operators that draw a tensor like another, each with why."""
+
+SIZES: dict[str, Arguments] = {
+    "rand": {WHY: UNITS_CLEARED},
+    "randint": {"high": CLASSES, "dtype": WHOLE, WHY: LABELS},
+    "randint.low": {"low": 1, "high": CLASSES, "dtype": WHOLE, WHY: STEPS},
+    "randn": {WHY: "noise, as a diffusion model begins with"},
+    "normal.float_float": GPT2,
+}
+"""Parameters of operators that draw a tensor of a shape."""
 
 SAME_AS = {
     "rand_like.generator": "rand_like",
@@ -147,65 +149,35 @@ SAME_AS = {
     "randint_like.generator": "randint_like",
     "randint_like.low_generator_dtype": "randint_like.low_dtype",
     "randn_like.generator": "randn_like",
+    "rand.generator": "rand",
+    "randint.generator": "randint",
+    "randint.low_generator": "randint.low",
+    "randn.generator": "randn",
 }
 """Overloads that take a generator, and those that are the same without one."""
 
 
-def with_generator(values: dict[str, Argument]) -> dict[str, Argument]:
-    """The values, a generator, and why."""
-    return {**values, **GENERATOR, WHY: f"{values[WHY]}, by a generator of the program's own"}
+def and_by_generator(table: dict[str, Arguments]) -> dict[str, Arguments]:
+    """The table, and its rows of overloads that take a generator."""
+    return table | {
+        name: {**row, **GENERATOR, WHY: f"{row[WHY]}, by a generator of the program's own"}
+        for name, base in SAME_AS.items()
+        if (row := table.get(base))
+    }
 
 
-LIKE = {**PARAMETERS, **{name: with_generator(PARAMETERS[base]) for name, base in SAME_AS.items()}}
+def draws(row: Arguments, shaped: Callable[..., Arguments]) -> Variants:
+    """The parameters of a distribution, with shapes of draws or tensors of these shapes."""
+    return lambda size: [{**row, **shaped(square(size))}, {**row, **shaped(tiny(size)), **FEW}]
 
 
-@FAMILIES.add(*LIKE)
-def draw_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and tensors of the shape of the draws."""
-    values = next(LIKE[name] for name in operator.names if name in LIKE)
-    yield {"self": tensor(*square(size)), **values}
-    yield {**values, "self": tensor(*tiny(size)), **FEW}
-
-
-SIZES: dict[str, dict[str, Argument]] = {
-    "rand": {WHY: "numbers that decide which units dropout clears"},
-    "randint": {"high": CLASSES, "dtype": WHOLE, WHY: "labels at random"},
-    "randint.low": {
-        "low": 1,
-        "high": CLASSES,
-        "dtype": WHOLE,
-        WHY: "steps of a diffusion model, from the first one on",
-    },
-    "randn": {WHY: "noise, as a diffusion model begins with"},
-    "normal.float_float": {
-        "mean": 0.0,
-        "std": 0.02,
-        WHY: "initial weights of GPT-2",
-        TAGS: (OUTSIDE,),
-    },
-}
-"""Parameters of operators that draw a tensor of a shape."""
-
-OF_SIZES = {
-    **SIZES,
-    **{
-        name: with_generator(SIZES[base])
-        for name, base in {
-            "rand.generator": "rand",
-            "randint.generator": "randint",
-            "randint.low_generator": "randint.low",
-            "randn.generator": "randn",
-        }.items()
-    },
-}
-
-
-@FAMILIES.add(*OF_SIZES)
-def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and shapes of draws."""
-    values = next(OF_SIZES[name] for name in operator.names if name in OF_SIZES)
-    yield {"size": square(size), **values}
-    yield {**values, "size": tiny(size), **FEW}
+LIKE = and_by_generator(PARAMETERS)
+OF_SIZES = and_by_generator(SIZES)
+add_rows(
+    FAMILIES.add,
+    {name: draws(row, lambda shape: {"self": tensor(*shape)}) for name, row in LIKE.items()}
+    | {name: draws(row, lambda shape: {"size": shape}) for name, row in OF_SIZES.items()},
+)
 
 
 def permutations(**values: Argument) -> Variants:
@@ -225,9 +197,9 @@ def few(size: Preset) -> Shape:
     return (size.extent(256), 128)
 
 
-def vocabulary(size: Preset) -> int:
-    """The number of tokens of Llama 2's vocabulary."""
-    return size.extent(32_000)
+def categories(size: Preset) -> TensorSpec:
+    """Probabilities of the tokens of Llama 2's vocabulary."""
+    return fixed(size.images, size.extent(32_000), fill=SIMPLEX)
 
 
 OWN: dict[str, Variants] = {
@@ -256,15 +228,13 @@ OWN: dict[str, Variants] = {
     },
     "multinomial": lambda size: {
         "the next token of each sentence, by Llama 2's probabilities": call(
-            self=fixed(size.images, vocabulary(size), fill=SIMPLEX), num_samples=1
+            self=categories(size), num_samples=1
         ),
         "20 distinct tokens of each sentence, as candidates of a beam": call(
-            self=fixed(size.images, vocabulary(size), fill=SIMPLEX), num_samples=20
+            self=categories(size), num_samples=20
         ),
         "negative samples of each sentence by frequency, as word2vec's": call(
-            self=fixed(size.images, vocabulary(size), fill=SIMPLEX),
-            num_samples=size.extent(1024),
-            replacement=True,
+            self=categories(size), num_samples=size.extent(1024), replacement=True
         ),
     },
     "normal.Tensor_Tensor": lambda size: {
