@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import UNITS, few_sentences
@@ -16,7 +16,16 @@ from opperf.rules.shapes import Shape, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.normalisation import EPSILON, MOMENTUM, OPERATIONS
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import POSITIVE, Arguments, call, fixed, sparse, taken, tensor
+from opperf.rules.values import (
+    POSITIVE,
+    Arguments,
+    call,
+    fixed,
+    sparse,
+    taken,
+    tensor,
+    without_gradients,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -60,41 +69,24 @@ def maps(size: Preset) -> tuple[tuple[str, Shape], ...]:
     )
 
 
-def _channel_arguments(shape: Shape) -> dict[str, Argument]:
-    channels = shape[1]
-    of_each, positive = fixed(channels), fixed(channels, fill=POSITIVE)
-    elements = math.prod(shape) // channels
+def _channel_arguments(shape: Shape) -> Arguments:
+    channels, elements = shape[1], math.prod(shape) // shape[1]
+    positive = fixed(channels, fill=POSITIVE)
     return {
-        "grad_out": tensor(*shape),
-        "grad_output": tensor(*shape),
-        "input": tensor(*shape),
+        **dict.fromkeys(("grad_out", "grad_output", "input"), tensor(*shape)),
         "weight": tensor(channels, fill=POSITIVE),
         "bias": tensor(channels),
-        "running_mean": of_each,
-        "running_var": positive,
-        "mean": of_each,
-        "var": positive,
-        "invstd": positive,
-        "save_mean": of_each,
-        "save_var": positive,
-        "save_invstd": positive,
-        "sum_dy": of_each,
-        "sum_dy_xmu": of_each,
+        **dict.fromkeys(
+            ("running_mean", "mean", "save_mean", "sum_dy", "sum_dy_xmu"), fixed(channels)
+        ),
+        **dict.fromkeys(("running_var", "var", "invstd", "save_var", "save_invstd"), positive),
         "count": fixed(1, fill=Fill("constant", float(elements)), dtype=COUNT),
-        "training": True,
-        "train": True,
-        "update": True,
-        "momentum": MOMENTUM,
-        "exponential_average_factor": MOMENTUM,
-        "eps": EPSILON,
-        "epsilon": EPSILON,
+        **dict.fromkeys(("training", "train", "update", "input_g", "weight_g", "bias_g"), True),
+        **dict.fromkeys(("momentum", "exponential_average_factor"), MOMENTUM),
+        **dict.fromkeys(("eps", "epsilon"), EPSILON),
         "output_mask": ALL_THREE,
-        "input_g": True,
-        "weight_g": True,
-        "bias_g": True,
         # What cuDNN keeps for its backward pass; other kernels need nothing of it.
-        "reserve": fixed(0, dtype="uint8"),
-        "reserveSpace": fixed(0, dtype="uint8"),
+        **dict.fromkeys(("reserve", "reserveSpace"), fixed(0, dtype="uint8")),
     }
 
 
@@ -128,39 +120,29 @@ def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]
         ("ResNet-50, stage 4, on eight devices", network_maps(size, 2048, 7, 7)),
         ("ResNet-50, stage 1, on eight devices", feature_maps(size)),
     ):
-        channels = shape[1]
-        elements = math.prod(shape) // channels
-        counts: Arguments = {"count": elements}
-        if operator.parameter("counts") is not None:
-            counts = {"counts": fixed(DEVICES, fill=Fill("constant", float(elements)))}
-        yield {
+        channels, elements = shape[1], math.prod(shape) // shape[1]
+        offered = {
             **{WHY: why, TAGS: (OUTSIDE,)},
-            **taken(operator, _channel_arguments(shape)),
+            **_channel_arguments(shape),
             "mean": fixed(DEVICES, channels),
             "invstd": fixed(DEVICES, channels, fill=POSITIVE),
-            **counts,
+            "count": elements,
+            "counts": fixed(DEVICES, fill=Fill("constant", float(elements))),
         }
+        yield taken(operator, offered)
 
 
 @FAMILIES.add("quantized_batch_norm")
 def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of quantised networks that predict."""
     for why, shape in maps(size):
-        channels = _channel_arguments(shape)
         yield {
             WHY: f"{why}, quantised",
-            **{name: without_gradient(value) for name, value in taken(operator, channels).items()},
+            **without_gradients(taken(operator, _channel_arguments(shape))),
             "input": fixed(*shape, dtype="quint8"),
             "output_scale": 0.05,
             "output_zero_point": 2,
         }
-
-
-def without_gradient(value: Argument) -> Argument:
-    """A tensor that takes no gradient; any other value as it is."""
-    if isinstance(value, TensorSpec):
-        return fixed(*value.shape, fill=value.fill, dtype=value.dtype)
-    return value
 
 
 @FAMILIES.also("layer_norm")
@@ -228,79 +210,69 @@ def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]
         }
 
 
-@FAMILIES.add("cosine_similarity")
-def cosine_similarity(operator: Operator, size: Preset) -> Rows:
-    """Pairs of vectors, row by row, each with each, and pixels by their channels."""
-    samples, width = size.extent(128), 128
-    return {
-        why: call(x1=tensor(*x), x2=tensor(*(y or x)), dim=dim, eps=1e-8)
-        for why, x, y, dim in (
-            ("Sentence-BERT, pairs of sentences", (size.extent(4096), UNITS), None, 1),
-            (
-                "SimCLR, each vector with each other, by tensors of one extent that broadcast",
-                (samples, 1, width),
-                (1, samples, width),
-                2,
-            ),
-            ("LPIPS's kind of distance, pixel by pixel", feature_maps(size), None, 1),
+def shortened(shape: Shape, order: float, dim: int) -> Arguments:
+    """Weights whose slices along an axis have a largest length, which half of those of normal
+    numbers exceed."""
+    count = math.prod(shape) // shape[dim]
+    limit = count**0.5 if order == 2.0 else count * (2 / math.pi) ** 0.5
+    return call(self=tensor(*shape), p=order, dim=dim, maxnorm=limit)
+
+
+def sparse_norms(**options: Argument) -> Variants:
+    """Lengths of sparse gradients, such as an embedding's: of dense ones there is no kernel."""
+    return lambda size: {
+        f"a sparse matrix of {what}, as clipping of gradients takes its length": call(
+            self=sparse("coo", *square(size), density=density), p=2.0, **options
         )
+        for what, density in (("one element of twenty", 0.05), ("one element of a thousand", 0.001))
     }
 
 
-@FAMILIES.add("native_norm")
-def native_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The norm of a sparse gradient's elements, such as an embedding's: of dense ones there is no
-    kernel."""
-    options: Arguments = {}
-    if operator.overload != "default":
-        options = {"dim": (), "keepdim": False}
-    rows, columns = square(size)
-    for why, density in (("one element of twenty", 0.05), ("one element of a thousand", 0.001)):
-        yield {
-            WHY: f"a sparse matrix of {why}, as clipping of gradients takes its length",
-            "self": sparse("coo", rows, columns, density=density),
-            "p": 2.0,
-            **options,
+def of_tokens(**others: Argument) -> Variants:
+    """Tokens of a large model, by the root of their mean square, or the gradients of that."""
+
+    def variants(size: Preset) -> Rows:
+        tokens, width = size.extent(512), size.extent(4096, least=64)
+        data = tensor(1, tokens, width)
+        gradient: Arguments = {}
+        if "output_mask" in others:
+            # Of normal numbers, the root of the mean square is near one.
+            near_one = fixed(1, tokens, 1, fill=Fill("uniform", 0.95, 1.05), dtype="single")
+            gradient = {"grad_out": data, "rstd": near_one}
+        return {
+            "Llama 3 8B, 512 tokens, each by the root of its mean square": call(
+                input=data,
+                normalized_shape=(width,),
+                weight=tensor(width, fill=POSITIVE),
+                **gradient,
+                **others,
+            )
         }
 
-
-@FAMILIES.add("renorm")
-def renorm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights whose units have a largest length, along rows and along columns."""
-    for why, shape, order, dim in (
-        ("weights of each class of at most a length", square(size), 2.0, 0),
-        ("the same along columns, which lie apart", square(size), 2.0, 1),
-        ("sums of absolute values of short rows", tall(size), 1.0, 0),
-    ):
-        # Half of the slices of normal numbers are longer than this.
-        count = math.prod(shape) // shape[dim]
-        limit = count**0.5 if order == 2.0 else count * (2 / math.pi) ** 0.5
-        yield {WHY: why, "self": tensor(*shape), "p": order, "dim": dim, "maxnorm": limit}
-
-
-@FAMILIES.add("_fused_rms_norm", "_fused_rms_norm_backward")
-def fused_rms_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tokens of a large model, by the root of their mean square, and the gradients of that."""
-    tokens, width = size.extent(512), size.extent(4096, least=64)
-    made: dict[str, Argument] = {
-        "input": tensor(1, tokens, width),
-        "normalized_shape": (width,),
-        "weight": tensor(width, fill=POSITIVE),
-    }
-    if operator.parameter("grad_out") is not None:
-        # Of normal numbers, the root of the mean square is near one.
-        near_one = Fill("uniform", 0.95, 1.05)
-        made |= {
-            "grad_out": tensor(1, tokens, width),
-            "rstd": fixed(1, tokens, 1, fill=near_one, dtype="single"),
-            "output_mask": (True, True),
-        }
-    else:
-        made["eps"] = 1e-5
-    yield {**made, WHY: "Llama 3 8B, 512 tokens, each by the root of its mean square"}
+    return variants
 
 
 ROWS: dict[str, Variants] = {
+    "_fused_rms_norm": of_tokens(eps=1e-5),
+    "_fused_rms_norm_backward": of_tokens(output_mask=(True, True)),
+    "native_norm.default": sparse_norms(),
+    "native_norm.ScalarOpt_dim_dtype": sparse_norms(dim=(), keepdim=False),
+    "renorm": lambda size: {
+        "weights of each class of at most a length": shortened(square(size), 2.0, 0),
+        "the same along columns, which lie apart": shortened(square(size), 2.0, 1),
+        "sums of absolute values of short rows": shortened(tall(size), 1.0, 0),
+    },
+    "cosine_similarity": lambda size: {
+        why: call(x1=tensor(*x), x2=tensor(*y), dim=dim, eps=1e-8)
+        for why, x, y, dim in (
+            ("Sentence-BERT, pairs of sentences", *((size.extent(4096), UNITS),) * 2, 1),
+            (
+                "SimCLR, each vector with each other, by tensors of one extent that broadcast",
+                *((size.extent(128), 1, 128), (1, size.extent(128), 128), 2),
+            ),
+            ("LPIPS's kind of distance, pixel by pixel", *(feature_maps(size),) * 2, 1),
+        )
+    },
     "norm_except_dim": lambda size: {
         "a dense layer's weights, a length for each unit": call(
             v=tensor(*square(size)), pow=2, dim=0
@@ -311,6 +283,6 @@ ROWS: dict[str, Variants] = {
         "a dense layer's weights, a length for each input: along rows that lie apart": call(
             v=tensor(*tall(size)), pow=2, dim=1
         ),
-    }
+    },
 }
 add_rows(FAMILIES.add, ROWS)

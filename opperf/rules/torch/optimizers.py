@@ -9,7 +9,7 @@ from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.operations.work.sizes import Formula, Sizes, nothing, per_result
 from opperf.rules.configurations import WHY
 from opperf.rules.parameters import bert_layer, mini_layers, resnet_50
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -23,8 +23,10 @@ from opperf.rules.values import (
     call,
     fixed,
     literal,
+    taken,
     tensors,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -86,20 +88,17 @@ LARGEST = "max_exp_avg_sqs"
 
 def update(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
     """The arguments of an update of parameters of these shapes."""
-    made: Arguments = {}
-    for parameter in operator.parameters:
-        if parameter.name in FILLS:
-            made[parameter.name] = like(shapes, FILLS[parameter.name])
-        elif parameter.name == LARGEST:
-            made[parameter.name] = ()
-        elif parameter.name == "state_steps":
-            steps = Fill("constant", STEP)
-            made[parameter.name] = tensors(fixed(fill=steps, dtype="float32") for _ in shapes)
-        elif parameter.name == "lr" and parameter.kind is Kind.TENSOR:
-            made[parameter.name] = fixed(fill=literal(RATE), dtype="float32")
-        elif parameter.name in VALUES:
-            made[parameter.name] = VALUES[parameter.name]
-    return made
+    steps = fixed(fill=Fill("constant", STEP), dtype="float32")
+    rate = operator.parameter("lr")
+    by_tensor = rate is not None and rate.kind is Kind.TENSOR
+    offered: Arguments = {
+        **{name: like(shapes, fill) for name, fill in FILLS.items()},
+        LARGEST: (),
+        "state_steps": (steps,) * len(shapes),
+        **VALUES,
+        **({"lr": fixed(fill=literal(RATE), dtype="float32")} if by_tensor else {}),
+    }
+    return taken(operator, offered)
 
 
 OPTION = {
@@ -130,31 +129,27 @@ def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**made, WHY: f"{why}, {words}"}
 
 
-@FAMILIES.add(*and_in_place("_amp_foreach_non_finite_check_and_unscale"))
-def unscale(operator: Operator, size: Preset) -> Rows:
-    """Scaled gradients of a model's parameters."""
-    return {
-        f"gradients of {why}": call(
-            self=like(shapes),
-            found_inf=fixed(1, fill=ZEROS, dtype="float32"),
-            inv_scale=fixed(1, fill=ONES, dtype="float32"),
+ZERO, ONE = (fixed(1, fill=fill, dtype="float32") for fill in (ZEROS, ONES))
+
+AMP: dict[str, Variants] = {
+    "_amp_foreach_non_finite_check_and_unscale _amp_foreach_non_finite_check_and_unscale_": (
+        lambda size: {
+            f"gradients of {why}": call(self=like(shapes), found_inf=ZERO, inv_scale=ONE)
+            for shapes, why in many(size)
+        }
+    ),
+    "_amp_update_scale _amp_update_scale_": lambda size: {
+        "The scale of gradients after a step of mixed precision that found no infinity": call(
+            self=fixed(1, fill=Fill("constant", 65536.0), dtype="float32"),
+            growth_tracker=fixed(1, fill=ZEROS, dtype="int32"),
+            found_inf=ZERO,
+            scale_growth_factor=2.0,
+            scale_backoff_factor=0.5,
+            growth_interval=2000,
         )
-        for shapes, why in many(size)
-    }
-
-
-@FAMILIES.add(*and_in_place("_amp_update_scale"))
-def update_scale(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The scale of gradients after a step of mixed precision that found no infinity."""
-    yield {
-        "self": fixed(1, fill=Fill("constant", 65536.0), dtype="float32"),
-        "growth_tracker": fixed(1, fill=ZEROS, dtype="int32"),
-        "found_inf": fixed(1, fill=ZEROS, dtype="float32"),
-        "scale_growth_factor": 2.0,
-        "scale_backoff_factor": 0.5,
-        "growth_interval": 2000,
-    }
-
+    },
+}
+add_rows(FAMILIES.add, AMP)
 
 OPEN = between(-0.95, 0.95)
 
@@ -192,41 +187,31 @@ NUMBERS_OF: Mapping[str, float] = {
 gradients."""
 
 
-def operation_of(operator: Operator) -> str:
-    """The name of what an operator does with each tensor."""
-    return operator.name.removeprefix("_foreach_").removesuffix("_")
-
-
-def _list_arguments(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
-    word = operation_of(operator)
+def _list_arguments(operator: Operator, word: str, shapes: tuple[Shape, ...]) -> Arguments:
+    number = NUMBERS_OF.get(word, NUMBER)
     made: Arguments = {}
     for parameter in operator.parameters:
         if parameter.kind is Kind.TENSORS:
-            last = parameter.name in LAST_LISTS
-            fills = SECOND if last else DOMAINS
+            fills = SECOND if parameter.name in LAST_LISTS else DOMAINS
             made[parameter.name] = like(shapes, fills.get(word, NORMAL))
-        elif parameter.name == "scalars" and parameter.kind is Kind.TENSOR:
-            made[parameter.name] = fixed(len(shapes), fill=POSITIVE)
         elif parameter.kind is Kind.TENSOR:
-            made[parameter.name] = fixed(fill=POSITIVE)
+            extents = (len(shapes),) if parameter.name == "scalars" else ()
+            made[parameter.name] = fixed(*extents, fill=POSITIVE)
         elif parameter.kind is Kind.FLOATS:
-            made[parameter.name] = (NUMBERS_OF.get(word, NUMBER),) * len(shapes)
+            made[parameter.name] = (number,) * len(shapes)
         elif parameter.required or parameter.name in NUMBERS:
-            made[parameter.name] = NUMBERS_OF.get(word, NUMBER)
+            made[parameter.name] = number
     return made
-
-
-def matrices_of(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """The square matrices among shapes."""
-    return tuple(shape for shape in shapes if len(shape) == 2 and shape[0] == shape[1])
 
 
 def of_lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters, or gradients, of a model in one call."""
+    word = operator.name.removeprefix("_foreach_").removesuffix("_")
     for shapes, why in models(size):
-        chosen = matrices_of(shapes) if operation_of(operator) == "mm" else shapes
-        words = f"the square matrices of {why.partition(' of ')[2]}" if chosen != shapes else why
-        yield {**_list_arguments(operator, chosen), WHY: words}
+        if word == "mm":
+            shapes = tuple(shape for shape in shapes if len(shape) == 2 and len({*shape}) == 1)
+            why = f"the square matrices of {why.partition(' of ')[2]}"
+        yield {**_list_arguments(operator, word, shapes), WHY: why}
 
 
 LISTS = (
