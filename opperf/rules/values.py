@@ -4,7 +4,7 @@ arguments in another dtype, without gradients, or under other names."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -165,6 +165,11 @@ Arguments = dict[str, Argument]
 def call(**arguments: Argument) -> Arguments:
     """The arguments of a call."""
     return arguments
+
+
+def named(names: str) -> Callable[..., Arguments]:
+    """Returns a function that returns arguments of these names, of values in this order."""
+    return lambda *values: dict(zip(names.split(), values, strict=True))
 
 
 def taken(operator: Operator, offered: Arguments) -> Arguments:

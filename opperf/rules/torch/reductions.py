@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.bert import scores, tokens
-from opperf.rules.configurations import WHY
 from opperf.rules.domains import DECIDED_BY_ONE, NEAR_ONE
 from opperf.rules.families.reductions import runs
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.regions import LABELS
 from opperf.rules.registering import Families, Rows, entry_of
-from opperf.rules.shapes import Shape, line, square, tall
+from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, literal, tensor, tensors
@@ -22,30 +21,27 @@ from opperf.rules.variants import Variants, add_rows
 FAMILIES = Families()
 
 
-def selected(shape: Shape, why: str) -> Arguments:
+def selected(*shape: int) -> Arguments:
     """The gradient of a reduction's result, along the last axis, and the sizes of its input."""
     *outer, extent = shape
-    return {
-        "grad": tensor(*outer),
-        "dim": -1,
-        "indices": fixed(*outer, fill=below(extent), dtype="int64"),
-        "sizes": shape,
-        "keepdim": False,
-        WHY: why,
-    }
+    index = fixed(*outer, fill=below(extent), dtype="int64")
+    return call(grad=tensor(*outer), dim=-1, indices=index, sizes=shape, keepdim=False)
 
 
-def accumulated(size: Preset, *, dim: int, why: str) -> Arguments:
-    """A matrix and the results of `cumprod` along an axis, with their gradient."""
-    shape = square(size)
-    return {
-        "grad": tensor(*shape),
-        "input": tensor(*shape, fill=NEAR_ONE),
-        "dim": dim,
-        # Products of numbers near one are near one.
-        "output": tensor(*shape, fill=NEAR_ONE),
-        WHY: why,
-    }
+def of_running_maxima(size: Preset, dim: int) -> Arguments:
+    """The gradient of running maxima, of which each row or column has eight."""
+    rows, columns = square(size)
+    steps = columns if dim else rows * columns
+    runs = Fill("sequence", float(max(1, steps // 8)), float(min(8, square(size)[dim])))
+    data, index = tensor(rows, columns), fixed(rows, columns, fill=runs, dtype="int64")
+    return call(grad=data, input=data, indices=index, dim=dim)
+
+
+def accumulated(size: Preset, dim: int) -> Arguments:
+    """A matrix and the results of `cumprod` along an axis, with their gradient. Products of numbers
+    near one are near one."""
+    near_one = tensor(*square(size), fill=NEAR_ONE)
+    return call(grad=tensor(*square(size)), input=near_one, dim=dim, output=near_one)
 
 
 IMAGE = 256
@@ -74,28 +70,22 @@ def gradients(**how: Argument) -> Variants:
 
 VARIANTS: Mapping[str, Variants] = {
     "cummaxmin_backward": lambda size: {
-        "the gradient of running maxima in each row: a sum at each index": call(
-            grad=tensor(*square(size)),
-            input=tensor(*square(size)),
-            indices=fixed(*square(size), fill=below(square(size)[1]), dtype="int64"),
-            dim=1,
+        "the gradient of running maxima in each row: sums at few indices": of_running_maxima(
+            size, dim=1
         ),
-        "the gradient of running maxima down columns: indices a row apart": call(
-            grad=tensor(*square(size)),
-            input=tensor(*square(size)),
-            indices=fixed(*square(size), fill=below(square(size)[0]), dtype="int64"),
-            dim=0,
+        "the gradient of running maxima down columns: indices a row apart": of_running_maxima(
+            size, dim=0
         ),
     },
-    "cumprod_backward": lambda size: [
-        accumulated(size, dim=1, why="the gradient of running products along rows, for light"),
-        accumulated(size, dim=0, why="the gradient of running products down columns: a row apart"),
-    ],
-    "value_selecting_reduction_backward": lambda size: [
-        selected(square(size), "each row's gradient to its maximum, like that of a max pooling"),
-        selected(tall(size), "many short rows, the gradient of each to one of its scores"),
-        selected((*tokens(size), 64), "tokens' gradients to one feature each"),
-    ],
+    "cumprod_backward": lambda size: {
+        "the gradient of running products along rows, for light": accumulated(size, dim=1),
+        "the gradient of running products down columns: a row apart": accumulated(size, dim=0),
+    },
+    "value_selecting_reduction_backward": lambda size: {
+        "each row's gradient to its maximum, like that of a max pooling": selected(*square(size)),
+        "many short rows, the gradient of each to one of its scores": selected(*tall(size)),
+        "tokens' gradients to one feature each": selected(*tokens(size), 64),
+    },
     "gradient.array": gradients(dim=(1, 2)),
     "gradient.scalararray": gradients(spacing=0.5, dim=(1, 2)),
     "gradient.scalarint": gradients(spacing=0.5, dim=2),
@@ -136,24 +126,6 @@ VARIANTS: Mapping[str, Variants] = {
 add_rows(FAMILIES.add, VARIANTS)
 
 
-OF_MAPS = (
-    *("amax", "amin", "logsumexp", "mean.dim", "nansum", "std.correction", "sum.dim_IntList"),
-    *("var.correction", "var_mean.correction"),
-)
-"""Reductions of several axes, each a kernel of its own."""
-
-
-@FAMILIES.also(*(f"{name}.default" if "." not in name else name for name in OF_MAPS))
-def pooled(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps with channels last, for global pooling and for the statistics of channels."""
-    maps = channels_last(tensor(*feature_maps(size)))
-    for axes, why in (
-        ((2, 3), "channels last: the pixels of each image, by channel"),
-        ((0, 2, 3), "channels last: the pixels of all images, by channel"),
-    ):
-        yield {"self": maps, "dim": axes, WHY: why}
-
-
 @FAMILIES.also("all.default", "any.default", "count_nonzero.default", "sum.default")
 def flags(operator: Operator, size: Preset) -> Rows:
     """A mask of booleans, of which one element may decide whether all or any are set."""
@@ -167,36 +139,38 @@ def flags(operator: Operator, size: Preset) -> Rows:
     }
 
 
-@FAMILIES.also("bincount.default")
-def weighted(operator: Operator, size: Preset) -> Rows:
-    """Integers, with a weight for each."""
-    (count,) = line(size)
-    return {
-        "edges' weights summed by node, as degrees of a weighted graph: many bins": call(
-            self=fixed(count * 8, fill=below(count), dtype="int64"), weights=fixed(count * 8)
-        )
-    }
-
-
-@FAMILIES.also("segment_reduce.default")
-def by_offsets(operator: Operator, size: Preset) -> Rows:
+def by_offsets(size: Preset) -> Rows:
     """Rows, and the indices where their runs begin."""
     lengths = runs(2 * size.extent(128), 16)
     begins = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
+    offsets = fixed(len(begins), fill=literal(begins), dtype="int64")
     return {
         "runs by where they begin, as bags of words in a flat list": call(
-            data=tensor(begins[-1], 64),
-            reduce="sum",
-            offsets=fixed(len(begins), fill=literal(begins), dtype="int64"),
+            data=tensor(begins[-1], 64), reduce="sum", offsets=offsets
         )
     }
 
 
 FURTHER: dict[str, Variants] = {
+    # Reductions of several axes, each a kernel of its own.
+    "amax.default amin.default logsumexp.default mean.dim nansum.default std.correction "
+    "sum.dim_IntList var.correction var_mean.correction": lambda size: {
+        f"channels last: the pixels of {what}, by channel": call(
+            self=channels_last(tensor(*feature_maps(size))), dim=axes
+        )
+        for axes, what in (((2, 3), "each image"), ((0, 2, 3), "all images"))
+    },
+    "bincount.default": lambda size: {
+        "edges' weights summed by node, as degrees of a weighted graph: many bins": call(
+            self=fixed(8 * line(size)[0], fill=below(line(size)[0]), dtype="int64"),
+            weights=fixed(8 * line(size)[0]),
+        )
+    },
+    "segment_reduce.default": by_offsets,
     "max.dim": lambda size: {
         "channels last: the class of each pixel, whose scores are adjacent in memory": call(
             self=channels_last(tensor(*feature_maps(size, LABELS))), dim=1
         )
-    }
+    },
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -14,7 +14,7 @@ from opperf.rules.shapes import cube, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.operations.convolutions import channels_last
-from opperf.rules.values import ZEROS, call, fixed, tensor
+from opperf.rules.values import ZEROS, call, fixed, named, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -62,16 +62,14 @@ def filled(value: Argument) -> Variants:
 
     def variants(size: Preset) -> Rows:
         batch, length = tokens(size)
+        spectra = tensor(batch, length, 80)
         return {
-            why: call(
-                self=tensor(batch, length, 80),
-                dim=dim,
-                index=shuffled(max(2, extent // 8)),
-                value=value,
+            f"{what}, as SpecAugment: {how}": call(
+                self=spectra, dim=dim, index=shuffled(max(2, spectra.shape[dim] // 8)), value=value
             )
-            for dim, extent, why in (
-                (1, length, "time steps of spectrograms masked, as SpecAugment: whole rows"),
-                (2, 80, "frequencies of spectrograms masked, as SpecAugment: single elements"),
+            for dim, what, how in (
+                (1, "time steps of spectrograms masked", "whole rows"),
+                (2, "frequencies of spectrograms masked", "single elements"),
             )
         }
 
@@ -88,25 +86,39 @@ def whole(value: Argument, zero: Argument) -> Variants:
     }
 
 
+COPIED = named("self dim index source")
+PART = named("self src dim index")
+SLICE = named("self src dim start end step")
+OVERLAPPING = named("grad_in input_sizes dim size step")
+
+
+def slices(size: Preset) -> Rows:
+    """Blocks of rows, columns and tokens that are replaced."""
+    keys, matrix = cache(size), tensor(*square(size))
+    rows, columns = square(size)
+    return {
+        "a block of keys in a cache replaced, as a compiled graph does it": call(
+            self=keys, src=tensor(*keys.shape[:2], 16, WIDTH), dim=2, start=16, end=32
+        ),
+        "every other column replaced, as rotary embeddings interleave halves": SLICE(
+            matrix, tensor(rows, columns // 2), 1, 0, columns, 2
+        ),
+        "the first half of the rows replaced: one long copy": call(
+            self=matrix, src=tensor(rows // 2, columns), start=0, end=rows // 2
+        ),
+    }
+
+
 VARIANTS: Mapping[str, Variants] = {
     "index_copy": lambda size: {
-        "one token's keys to a static cache, as Transformers' generation: a copy of all": call(
-            self=(keys := cache(size)),
-            dim=2,
-            index=shuffled(1),
-            source=tensor(*keys.shape[:2], 1, WIDTH),
+        "one token's keys to a static cache, as Transformers' generation: a copy of all": COPIED(
+            keys := cache(size), 2, shuffled(1), tensor(*keys.shape[:2], 1, WIDTH)
         ),
-        "all rows in another order, as results put back: whole rows": call(
-            self=tensor(*square(size)),
-            dim=0,
-            index=shuffled(square(size)[0]),
-            source=tensor(*square(size)),
+        "all rows in another order, as results put back: whole rows": COPIED(
+            matrix := tensor(*square(size)), 0, shuffled(square(size)[0]), matrix
         ),
-        "all columns in another order: single elements": call(
-            self=tensor(*square(size)),
-            dim=1,
-            index=shuffled(square(size)[1]),
-            source=tensor(*square(size)),
+        "all columns in another order: single elements": COPIED(
+            matrix, 1, shuffled(square(size)[1]), matrix
         ),
     },
     "index_fill.int_Scalar": filled(0.0),
@@ -115,9 +127,9 @@ VARIANTS: Mapping[str, Variants] = {
     "masked_fill.Tensor": masked(tensor()),
     "masked_scatter": lambda size: {
         "vectors of an image's patches in place of tokens: rows by a mask": call(
-            self=tensor(*few_sentences(size)),
-            mask=mask((*few_sentences(size)[:2], 1)),
-            source=tensor(*few_sentences(size)),
+            self=(words := tensor(*few_sentences(size))),
+            mask=mask((*words.shape[:2], 1)),
+            source=words,
         ),
         "half of a matrix from a list, as measurements put back in their places": call(
             self=tensor(*square(size)), mask=mask(square(size)), source=tensor(*vector(size))
@@ -132,8 +144,8 @@ VARIANTS: Mapping[str, Variants] = {
         ),
         "a diagonal replaced, by one stride: mostly a copy of the matrix": call(
             self=tensor(rows, columns),
-            src=tensor(min(rows, columns)),
-            size=(min(rows, columns),),
+            src=tensor(shorter := min(rows, columns)),
+            size=(shorter,),
             stride=(columns + 1,),
         ),
     },
@@ -142,58 +154,30 @@ VARIANTS: Mapping[str, Variants] = {
             self=tensor(*square(size)), src=tensor(min(square(size)))
         ),
         "a diagonal of each matrix of a stack replaced, as transitions of states": call(
-            self=tensor(*cube(size)),
-            src=tensor(cube(size)[0], cube(size)[1] - 1),
+            self=(stack := tensor(*cube(size))),
+            src=tensor(stack.shape[0], stack.shape[1] - 1),
             offset=1,
             dim1=1,
             dim2=2,
         ),
     },
     "select_scatter": lambda size: {
-        "the first token of each sentence replaced, as a class token": call(
-            self=tensor(*few_sentences(size)), src=tensor(size.images, UNITS), dim=1, index=0
+        "the first token of each sentence replaced, as a class token": PART(
+            tensor(*few_sentences(size)), tensor(size.images, UNITS), 1, 0
         ),
-        "a column replaced: single elements, mostly a copy of the matrix": call(
-            self=tensor(*square(size)), src=tensor(square(size)[0]), dim=1, index=3
-        ),
-    },
-    "slice_scatter": lambda size: {
-        "a block of keys in a cache replaced, as a compiled graph does it": call(
-            self=(keys := cache(size)),
-            src=tensor(*keys.shape[:2], 16, WIDTH),
-            dim=2,
-            start=16,
-            end=32,
-        ),
-        "every other column replaced, as rotary embeddings interleave halves": call(
-            self=tensor(*square(size)),
-            src=tensor(square(size)[0], square(size)[1] // 2),
-            dim=1,
-            start=0,
-            end=square(size)[1],
-            step=2,
-        ),
-        "the first half of the rows replaced: one long copy": call(
-            self=tensor(*square(size)),
-            src=tensor(square(size)[0] // 2, square(size)[1]),
-            start=0,
-            end=square(size)[0] // 2,
+        "a column replaced: single elements, mostly a copy of the matrix": PART(
+            tensor(*square(size)), tensor(square(size)[0]), 1, 3
         ),
     },
+    "slice_scatter": slices,
     "unfold_backward": lambda size: {
-        "the gradient of a signal's overlapping frames, as before a Fourier transform": call(
-            grad_in=tensor(size.batch, (rows := size.extent(16384)) // 128 - 3, 512),
-            input_sizes=(size.batch, rows),
-            dim=1,
-            size=512,
-            step=128,
+        "the gradient of a signal's overlapping frames, as before a Fourier transform": OVERLAPPING(
+            tensor(size.batch, (count := size.extent(16384)) // 128 - 3, 512),
+            *((size.batch, count), 1, 512, 128),
         ),
-        "the gradient of an image's rows of patches: nothing overlaps": call(
-            grad_in=tensor(size.batch, 3, size.side(224) // 16, size.side(224), 16),
-            input_sizes=(size.batch, 3, size.side(224), size.side(224)),
-            dim=2,
-            size=16,
-            step=16,
+        "the gradient of an image's rows of patches: nothing overlaps": OVERLAPPING(
+            tensor(size.batch, 3, (side := size.side(224)) // 16, side, 16),
+            *((size.batch, 3, side, side), 2, 16, 16),
         ),
     },
     "fill.Scalar": whole(2.0, 0.0),
