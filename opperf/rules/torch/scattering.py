@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from opperf.model import Fill, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, WIDTH
-from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import FEATURES, INDEX, indices, mask, nodes
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import CHOSEN, EXPERTS, edges, expanded_index, shuffled, to_classes
 from opperf.rules.torch.replacing import cache
-from opperf.rules.values import Arguments, call, fixed, tensor, tensors
+from opperf.rules.values import Arguments, call, fixed, named, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
 
-def messages(size: Preset, **names: str) -> Arguments:
-    """Features of nodes, the node that each edge leads to, and the message along it. `names` are
-    those of the arguments."""
-    return {
-        names.get("data", "self"): tensor(nodes(size), FEATURES),
-        "dim": 0,
-        "index": indices((edges(size),), nodes(size)),
-        "source": tensor(edges(size), FEATURES),
-    }
+SOURCE = named("self dim index source")
+SENT_BY = named("self dim index src")
+
+
+def messages(size: Preset, **fill: Fill) -> Arguments:
+    """Features of nodes, the node that each edge leads to, and the message along it."""
+    count = edges(size)
+    data, sent = tensor(nodes(size), FEATURES), tensor(count, FEATURES, **fill)
+    return SOURCE(data, 0, indices((count,), nodes(size)), sent)
 
 
 def sent(size: Preset) -> Arguments:
     """As `messages`, with the index expanded to all features."""
-    return {
-        "self": tensor(nodes(size), FEATURES),
-        "dim": 0,
-        "index": expanded_index(edges(size), FEATURES, nodes(size)),
-        "src": tensor(edges(size), FEATURES),
-    }
+    data, source = tensor(nodes(size), FEATURES), tensor(edges(size), FEATURES)
+    return SENT_BY(data, 0, expanded_index(edges(size), FEATURES, nodes(size)), source)
 
 
 SENT = "messages summed at their nodes, as PyTorch Geometric does: one index for all features"
@@ -46,46 +41,26 @@ SENT = "messages summed at their nodes, as PyTorch Geometric does: one index for
 def to_own_places(size: Preset) -> Arguments:
     """A matrix, and as many numbers with an index along each row."""
     shape = square(size)
-    return {"self": tensor(*shape), "dim": 1, "index": shuffled(*shape)}
+    return SENT_BY(tensor(*shape), 1, shuffled(*shape), tensor(*shape))
 
 
-def to_experts(size: Preset) -> Arguments:
-    """A row for each token, and two of its places, in either order: none recurs in a row."""
-    count = size.extent(16384)
-    return {"self": tensor(count, EXPERTS), "dim": 1, "index": shuffled(count, CHOSEN)}
-
-
-def reduced(size: Preset) -> Iterable[Arguments]:
+def reduced(size: Preset) -> Rows:
     """Messages that are combined at their nodes in each way."""
-    for reduce, why in (
-        ("sum", SENT),
-        ("mean", "messages averaged at their nodes, as GraphSAGE's aggregator"),
-        ("amax", "the maximum of the messages at each node (PointNet++, EdgeConv)"),
-    ):
-        yield {**sent(size), "reduce": reduce, WHY: why}
-    yield {
-        **sent(size),
-        "reduce": "amax",
-        "include_self": False,
-        WHY: "the maximum message without the node's own: the output is reset first",
+    return {
+        SENT: call(**sent(size), reduce="sum"),
+        "messages averaged at their nodes, as GraphSAGE's aggregator": call(
+            **sent(size), reduce="mean"
+        ),
+        "the maximum of the messages at each node (PointNet++, EdgeConv)": call(
+            **sent(size), reduce="amax"
+        ),
+        "the maximum message without the node's own: the output is reset first": call(
+            **sent(size), reduce="amax", include_self=False
+        ),
+        "numbers added in their rows, each with an index of its own: not one for all": call(
+            **to_own_places(size), reduce="sum"
+        ),
     }
-    yield {
-        **to_own_places(size),
-        "src": tensor(*square(size)),
-        "reduce": "sum",
-        WHY: "numbers added in their rows, each with an index of its own: not one for all",
-    }
-
-
-def reduced_slices(size: Preset) -> Iterable[Arguments]:
-    """Messages, each with one index, that are combined at their nodes."""
-    for reduce, why in (
-        ("mean", "messages averaged at their nodes: whole rows at one index"),
-        ("amax", "the maximum message at each node: whole rows at one index"),
-        ("prod", "messages multiplied, as probabilities of independent events"),
-    ):
-        source = tensor(edges(size), FEATURES, fill=Fill("uniform", 0.5, 1.5))
-        yield {**messages(size), "source": source, "reduce": reduce, WHY: why}
 
 
 def chosen(count: int, limit: int) -> TensorSpec:
@@ -93,22 +68,21 @@ def chosen(count: int, limit: int) -> TensorSpec:
     return fixed(count, fill=Fill("permutation", 0.0, float(limit)), dtype=INDEX)
 
 
-def write(size: Preset) -> Iterable[Arguments]:
+def write(size: Preset) -> Rows:
     """Rows that are replaced, by one index, and an element of each of many vectors."""
     rows, columns = square(size)
-    half = max(1, rows // 2)
-    yield {
-        "self": tensor(rows, columns),
-        "indices": tensors([chosen(half, rows)]),
-        "values": tensor(half, columns),
-        WHY: "x[chosen] = rows, as results put back at the places of their samples",
-    }
-    keys = cache(size)
-    yield {
-        "self": keys,
-        "indices": (None, None, indices((1,), keys.shape[2])),
-        "values": tensor(*keys.shape[:2], 1, WIDTH),
-        WHY: "one token's keys to a static cache, as gpt-fast's generation: a copy of all",
+    half, keys = max(1, rows // 2), cache(size)
+    return {
+        "x[chosen] = rows, as results put back at the places of their samples": call(
+            self=tensor(rows, columns),
+            indices=tensors([chosen(half, rows)]),
+            values=tensor(half, columns),
+        ),
+        "one token's keys to a static cache, as gpt-fast's generation: a copy of all": call(
+            self=keys,
+            indices=(None, None, indices((1,), keys.shape[2])),
+            values=tensor(*keys.shape[:2], 1, WIDTH),
+        ),
     }
 
 
@@ -118,15 +92,22 @@ VARIANTS: Mapping[str, Variants] = {
         "messages times a number, summed, as a step of label propagation": call(
             **messages(size), alpha=0.5
         ),
-        "features before nodes: single elements at one index": call(
-            self=tensor(FEATURES, nodes(size)),
-            dim=1,
-            index=indices((edges(size),), nodes(size)),
-            source=tensor(FEATURES, edges(size)),
+        "features before nodes: single elements at one index": SOURCE(
+            tensor(FEATURES, nodes(size)),
+            1,
+            indices((edges(size),), nodes(size)),
+            tensor(FEATURES, edges(size)),
         ),
     },
     "index_put": write,
-    "index_reduce": reduced_slices,
+    "index_reduce": lambda size: {
+        why: call(**messages(size, fill=Fill("uniform", 0.5, 1.5)), reduce=reduce)
+        for reduce, why in (
+            ("mean", "messages averaged at their nodes: whole rows at one index"),
+            ("amax", "the maximum message at each node: whole rows at one index"),
+            ("prod", "messages multiplied, as probabilities of independent events"),
+        )
+    },
     "put": lambda size: {
         "few elements at positions in memory, as a sparse update: a copy of all": call(
             self=tensor(*square(size)),
@@ -141,17 +122,15 @@ VARIANTS: Mapping[str, Variants] = {
         ),
     },
     "scatter.reduce": lambda size: {
-        f"{verb} in their rows at indices of their own": call(
-            **to_own_places(size), src=tensor(*square(size)), reduce=reduce
-        )
+        f"{verb} in their rows at indices of their own": call(**to_own_places(size), reduce=reduce)
         for reduce, verb in (("add", "numbers added"), ("multiply", "numbers multiplied"))
     },
     "scatter": lambda size: {
-        "each number to a place of its own in its row, as unsorted scores": call(
-            **to_own_places(size), src=tensor(*square(size))
-        ),
-        "weights of two experts for each token, as Mixtral's router: short rows": call(
-            **to_experts(size), src=tensor(size.extent(16384), CHOSEN)
+        "each number to a place of its own in its row, as unsorted scores": to_own_places(size),
+        # Two of its places for each token, in either order: none recurs in a row.
+        "weights of two experts for each token, as Mixtral's router: short rows": SENT_BY(
+            tensor(count := size.extent(16384), EXPERTS),
+            *(1, shuffled(count, CHOSEN), tensor(count, CHOSEN)),
         ),
     },
     "scatter.value": lambda size: {
@@ -172,14 +151,12 @@ VARIANTS: Mapping[str, Variants] = {
         for reduce, verb in (("add", "added at"), ("multiply", "multiplied with"))
     },
     "scatter_add": lambda size: {
-        "numbers added in their rows, each at an index of its own": call(
-            **to_own_places(size), src=tensor(*square(size))
-        ),
-        "votes added in bins of each row, as a pointer network copies words": call(
-            self=tensor(size.batch, FEED_FORWARD),
-            dim=1,
-            index=indices((size.batch, FEED_FORWARD * 4), FEED_FORWARD),
-            src=tensor(size.batch, FEED_FORWARD * 4),
+        "numbers added in their rows, each at an index of its own": to_own_places(size),
+        "votes added in bins of each row, as a pointer network copies words": SENT_BY(
+            tensor(size.batch, FEED_FORWARD),
+            1,
+            indices((size.batch, FEED_FORWARD * 4), FEED_FORWARD),
+            tensor(size.batch, FEED_FORWARD * 4),
         ),
     },
     "scatter_reduce": reduced,
@@ -191,8 +168,8 @@ add_rows(FAMILIES.add, VARIANTS)
 FURTHER: Mapping[str, Variants] = {
     "index_put.default": lambda size: {
         "numbers added at rows and columns, as a confusion matrix or a gradient of x[i, j]": call(
-            self=tensor(size.extent(1024), size.extent(1024)),
-            indices=tensors([indices(line(size), size.extent(1024))] * 2),
+            self=tensor(side := size.extent(1024), side),
+            indices=tensors([indices(line(size), side)] * 2),
             values=tensor(*line(size)),
             accumulate=True,
         ),

@@ -12,7 +12,7 @@ from opperf.operations.uses import ANYTHING, Array, Roles, Table, ToOutput, Use,
 from opperf.rules.bert import WORDS
 from opperf.rules.families.sorting import EXPERTS, fewer
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import line, square, vector
+from opperf.rules.shapes import line, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SEQUENCE, Arguments, below, between, call, fixed, tensor, transposed
 from opperf.rules.variants import Variants, add_rows
@@ -115,10 +115,9 @@ def _histc_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | 
 
 
 def _points_roles(self: Array, bins: Any, range: Any = None) -> dict[str, Any]:
-    if isinstance(bins, int):
-        return {"x": self, "count": [bins] * self.shape[1], "bounds": range}
-    if isinstance(bins[0], int):
-        return {"x": self, "count": bins, "bounds": range}
+    counts = [bins] * self.shape[1] if isinstance(bins, int) else bins
+    if isinstance(counts[0], int):
+        return {"x": self, "count": counts, "bounds": range}
     return {"x": self, "edges": bins}
 
 
@@ -128,9 +127,8 @@ def _points_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] |
         return None
     if by_edges:
         return {"self": roles["x"], "bins": roles["edges"]}
-    counts = roles["count"]
-    assert isinstance(counts, tuple)
-    bins: Any = counts[0] if operator.overload == "int_bins" else counts
+    counts: Any = roles["count"]
+    bins = counts[0] if operator.overload == "int_bins" else counts
     return {"self": roles["x"], "bins": bins, "range": roles["bounds"]}
 
 
@@ -243,35 +241,35 @@ def descending(operator: Operator, size: Preset) -> Rows:
     }
 
 
-@FAMILIES.also("searchsorted.Tensor")
-def by_row(operator: Operator, size: Preset) -> Rows:
-    """A rising sequence for each row of values."""
-    rows, columns = size.extent(4096), 64
-    return {
-        "samples along each ray by its own density, as NeRF's fine network: a row for each": call(
-            sorted_sequence=fixed(rows, columns, fill=Fill("sequence", 0.0, float(columns))),
-            self=fixed(rows, 2 * columns, fill=between(0, columns)),
-            right=True,
-        )
-    }
+def pieces(size: Preset, **returned: bool) -> Arguments:
+    """Numbers that recur, as word pieces."""
+    return call(
+        self=fixed(*vector(size), fill=below(size.extent(30522)), dtype="int64"), **returned
+    )
 
 
-@FAMILIES.add("_unique2", "_unique")
-def unique(operator: Operator, size: Preset) -> Rows:
-    """Numbers that recur, with the place of each among the unique ones, and without."""
-    numbers = fixed(*vector(size), fill=below(size.extent(30522)), dtype="int64")
-    return {
-        "word pieces of a batch, each once: sorted": call(self=numbers),
-        "word pieces of a batch, each once, and the place of each of the batch among them": call(
-            self=numbers, return_inverse=True
+OWN: dict[str, Variants] = {
+    "_unique2 _unique": lambda size: {
+        "word pieces of a batch, each once: sorted": pieces(size),
+        "word pieces of a batch, each once, and the place of each of the batch among them": pieces(
+            size, return_inverse=True
         ),
     }
+}
+add_rows(FAMILIES.add, OWN)
 
 
 FURTHER: dict[str, Variants] = {
     "sort.stable argsort.stable": lambda size: {
         "few numbers that recur, as tokens by their expert in a mixture": call(
             self=fixed(*vector(size), fill=below(EXPERTS), dtype="int64"), stable=True
+        )
+    },
+    "searchsorted.Tensor": lambda size: {
+        "samples along each ray by its own density, as NeRF's fine network: a row for each": call(
+            sorted_sequence=fixed(rays := size.extent(4096), 64, fill=Fill("sequence", 0.0, 64.0)),
+            self=fixed(rays, 128, fill=between(0, 64)),
+            right=True,
         )
     },
     "topk.default": lambda size: {
@@ -281,8 +279,7 @@ FURTHER: dict[str, Variants] = {
     },
     "unique_consecutive.default": lambda size: {
         "sorted numbers without a repeat, such as edges: nothing is removed": call(
-            self=fixed(square(size)[0] * square(size)[1], fill=SEQUENCE, dtype="int64"),
-            return_counts=True,
+            self=fixed(*vector(size), fill=SEQUENCE, dtype="int64"), return_counts=True
         )
     },
 }
