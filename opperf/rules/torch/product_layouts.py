@@ -3,18 +3,15 @@ transposes, repeated ones, and sparse ones, for which PyTorch has other kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Roles, Table, of_ranks, use
 from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH, layer_width
-from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.sparse import LAYOUTS, graph, nodes, pruned, vectors
-from opperf.rules.values import Arguments, call, sparse, tensor, transposed
+from opperf.rules.torch.sparse import LAYOUTS, WORDS, graph, nodes, of_layouts, pruned, vectors
+from opperf.rules.values import call, sparse, tensor, transposed
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -83,49 +80,39 @@ def repeated(rows: int, columns: int) -> TensorSpec:
     return TensorSpec((rows, columns), "", gradient=True, strides=(0, 1))
 
 
-def heads_of_tokens(length: int) -> TensorSpec:
-    """Vectors of each head of a sentence, in memory by token, as a dense layer makes them."""
-    return TensorSpec((HEADS, length, WIDTH), "", gradient=True, strides=(WIDTH, UNITS, 1))
-
-
-def tokens_of_heads(length: int) -> TensorSpec:
-    """The same vectors transposed."""
-    return TensorSpec((HEADS, WIDTH, length), "", gradient=True, strides=(WIDTH, 1, UNITS))
-
-
-LINEAR = "BERT-base, tokens by a layer's weights as they are stored, transposed"
-GRADIENT = "BERT-base, the gradient of a layer's weights: the first matrix transposed"
-
-
 @FAMILIES.also("mm.default", "addmm.default", "matmul", "linalg_matmul")
-def transposed_matrices(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def transposed_matrices(operator: Operator, size: Preset) -> Rows:
     """The products of a dense layer forward and of its weights' gradient, one matrix of each in the
     memory of its transpose."""
     tokens, units, inside = size.extent(512), layer_width(size), layer_width(size, FEED_FORWARD)
     addend, (left, right) = addend_and_factors(operator)
-    for why, x, y in (
-        (LINEAR, tensor(tokens, units), transposed(tensor(units, inside))),
-        (GRADIENT, transposed(tensor(units, tokens)), tensor(tokens, inside)),
-    ):
-        made: Arguments = {left: x, right: y, WHY: why}
-        if addend:
-            made[addend[0]] = repeated(x.shape[0], y.shape[1])
-        yield made
+    return {
+        why: call(**{left: x, right: y}, **dict.fromkeys(addend, repeated(x.shape[0], y.shape[1])))
+        for why, x, y in (
+            (
+                "BERT-base, tokens by a layer's weights as they are stored, transposed",
+                *(tensor(tokens, units), transposed(tensor(units, inside))),
+            ),
+            (
+                "BERT-base, the gradient of a layer's weights: the first matrix transposed",
+                *(transposed(tensor(units, tokens)), tensor(tokens, inside)),
+            ),
+        )
+    }
 
 
 @FAMILIES.also("bmm.default", "baddbmm.default")
-def heads(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Heads of one sentence, which are next to each other in each token's vector."""
+def heads(operator: Operator, size: Preset) -> Rows:
+    """Vectors of each head of a sentence, in memory by token, as a dense layer makes them."""
     length = size.extent(512, least=8)
     addend, (left, right) = addend_and_factors(operator)
-    made: Arguments = {
-        left: heads_of_tokens(length),
-        right: tokens_of_heads(length),
-        WHY: "BERT-base, scores of a sentence's heads, which are side by side in each token",
+    x = TensorSpec((HEADS, length, WIDTH), "", gradient=True, strides=(WIDTH, UNITS, 1))
+    y = TensorSpec((HEADS, WIDTH, length), "", gradient=True, strides=(WIDTH, 1, UNITS))
+    return {
+        "BERT-base, scores of a sentence's heads, which are side by side in each token": call(
+            **{left: x, right: y}, **dict.fromkeys(addend, tensor(HEADS, length, length))
+        )
     }
-    if addend:
-        made[addend[0]] = tensor(HEADS, length, length)
-    yield made
 
 
 @FAMILIES.also("mv", "addmv")
@@ -158,57 +145,28 @@ def sparse_products(operator: Operator, size: Preset) -> Rows:
     }
 
 
-WORDS = {"coo": "by coordinates", "csr": "by rows"}
-
-
-def of_two(layout: str, size: Preset) -> Arguments:
+def of_two(*layouts: str) -> Variants:
     """Two sparse matrices with elements at different places."""
-    return {
-        "self": pruned(layout, size),
-        "other": sparse(layout, *square(size), density=0.05),
-        WHY: f"two sparse matrices {WORDS[layout]}, as gradients of embeddings",
+    return lambda size: {
+        f"two sparse matrices {WORDS[layout]}, as gradients of embeddings": call(
+            self=pruned(layout, size), other=sparse(layout, *square(size), density=0.05)
+        )
+        for layout in layouts
     }
-
-
-def of_one(layout: str, size: Preset) -> Arguments:
-    """A sparse matrix."""
-    return {"self": pruned(layout, size), WHY: f"a pruned layer's weights {WORDS[layout]}"}
-
-
-SPARSE: dict[str, tuple[Callable[[str, Preset], Arguments], tuple[str, ...]]] = {
-    "add.Tensor": (of_two, ("coo", "csr")),
-    "mul.Tensor": (of_two, ("coo", "csr")),
-    "sum.default": (of_one, ("coo", "csr")),
-    "sum.dim_IntList": (of_one, ("coo",)),
-    **dict.fromkeys(("abs.default", "neg.default", "sgn.default"), (of_one, ("coo", "csr"))),
-    **dict.fromkeys(("relu.default", "tanh.default", "sin.default"), (of_one, ("coo", "csr"))),
-    **dict.fromkeys(("clone.default", "to_dense.default"), (of_one, ("coo", "csr"))),
-    "transpose.int": (of_one, ("coo", "csr")),
-}
-"""Operators that take sparse tensors, with the layouts."""
-
-AXES: dict[str, dict[str, Argument]] = {
-    "sum.dim_IntList": {"dim": (1,)},
-    "transpose.int": {"dim0": 0, "dim1": 1},
-}
-"""Arguments that these operators require."""
-
-
-@FAMILIES.also(*SPARSE)
-def sparse_tensors(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sparse matrices, of which only what they store is computed with."""
-    name = next(name for name in operator.names if name in SPARSE)
-    make, layouts = SPARSE[name]
-    for layout in layouts:
-        yield {**make(layout, size), **AXES.get(name, {})}
 
 
 FURTHER: dict[str, Variants] = {
     "mv": lambda size: {
-        f"a graph's adjacency {word} by a vector, as a step of PageRank": call(
+        f"a graph's adjacency {WORDS[layout]} by a vector, as a step of PageRank": call(
             self=graph(layout, size), vec=tensor(nodes(size))
         )
-        for layout, word in (("coo", "by coordinates"), ("csr", "by rows"))
-    }
+        for layout in ("coo", "csr")
+    },
+    "add.Tensor mul.Tensor": of_two("coo", "csr"),
+    "abs.default neg.default sgn.default relu.default tanh.default sin.default clone.default "
+    "to_dense.default sum.default": of_layouts("coo", "csr"),
+    "sum.dim_IntList": of_layouts("coo", dim=(1,)),
+    "transpose.int": of_layouts("coo", "csr", dim0=0, dim1=1),
 }
+"""Sparse matrices, of which only what they store is computed with."""
 add_rows(FAMILIES.also, FURTHER)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from opperf.model import Operator, TensorSpec
+from opperf.model import TensorSpec
 from opperf.rules.bert import UNITS, few_sentences
-from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import network_maps
+from opperf.rules.image_shapes import channels_last, network_maps
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import cube, line, square, tall
+from opperf.rules.shapes import Shape, cube, line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.views import parts_of, selected
-from opperf.rules.values import REQUESTED, Arguments, below, call, fixed, tensor
+from opperf.rules.values import REQUESTED, below, call, fixed, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -27,37 +24,40 @@ LONGEST = 12
 """More than the frames of most phonemes."""
 
 
-def durations(size: Preset, count: int) -> TensorSpec:
+def durations(count: int) -> TensorSpec:
     """Frames of each phoneme."""
     return fixed(count, fill=below(LONGEST, start=1), dtype="int64")
 
 
-def selected_gradients(size: Preset) -> Iterable[Arguments]:
+def selected_gradients(size: Preset) -> Rows:
     """Gradients of one index, and the whole tensor's shape."""
-    for selection in selected(size):
-        whole, axis = selection["self"], selection["dim"]
-        assert isinstance(whole, TensorSpec)
-        assert isinstance(axis, int)
-        yield {
-            "grad_output": tensor(*whole.shape[:axis], *whole.shape[axis + 1 :]),
-            "input_sizes": whole.shape,
-            **{name: selection[name] for name in ("dim", "index", WHY)},
-        }
+    return {
+        why: call(
+            grad_output=tensor(*without(row["self"].shape, row["dim"])),
+            input_sizes=row["self"].shape,
+            dim=row["dim"],
+            index=row["index"],
+        )
+        for why, row in selected(size).items()
+    }
 
 
-def sliced_gradients(size: Preset) -> Iterable[Arguments]:
+def sliced_gradients(size: Preset) -> Rows:
     """Gradients of a part, and the whole tensor's shape."""
-    for whole, axis, begin, end, why in parts_of(size):
-        part = (*whole.shape[:axis], end - begin, *whole.shape[axis + 1 :])
-        yield {
-            "grad_output": tensor(*part),
-            "input_sizes": whole.shape,
-            "dim": axis,
-            "start": begin,
-            "end": end,
-            "step": 1,
-            WHY: why,
-        }
+    return {
+        why: call(
+            grad_output=tensor(*without(whole.shape, dim, end - start)),
+            input_sizes=whole.shape,
+            **{"dim": dim, "start": start, "end": end, "step": 1},
+        )
+        for why, row in parts_of(size).items()
+        for whole, dim, start, end in [row.values()]
+    }
+
+
+def without(shape: Shape, axis: int, *extents: int) -> Shape:
+    """The shape with these extents in place of that of an axis."""
+    return (*shape[:axis], *extents, *shape[axis + 1 :])
 
 
 def slice_and_whole(size: Preset) -> Rows:
@@ -82,8 +82,8 @@ OWN: dict[str, Variants] = {
     },
     "diagonal_backward": lambda size: {
         "the gradient of a matrix's diagonal, for the trace of a covariance": call(
-            grad_output=tensor(square(size)[0]),
-            input_sizes=(square(size)[0],) * 2,
+            grad_output=tensor(rows := square(size)[0]),
+            input_sizes=(rows,) * 2,
             offset=0,
             dim1=0,
             dim2=1,
@@ -94,17 +94,17 @@ OWN: dict[str, Variants] = {
     },
     "repeat_interleave.self_Tensor": lambda size: {
         "FastSpeech 2: vectors of phonemes for as many frames as each lasts": call(
-            self=tensor(size.extent(PHONEMES * 16), HIDDEN),
-            repeats=durations(size, size.extent(PHONEMES * 16)),
+            self=tensor(count := size.extent(PHONEMES * 16), HIDDEN),
+            repeats=durations(count),
             dim=0,
         ),
         "numbers repeated, as run lengths are decoded": call(
-            self=tensor(*line(size)), repeats=durations(size, line(size)[0])
+            self=tensor(*line(size)), repeats=durations(line(size)[0])
         ),
     },
     "repeat_interleave.Tensor": lambda size: {
         "indices of sentences for all of their tokens, in a packed batch": call(
-            repeats=durations(size, line(size)[0])
+            repeats=durations(line(size)[0])
         )
     },
     "resize": lambda size: {
@@ -142,32 +142,24 @@ STAGE = 96
 SHIFT = 3
 """Rows and columns that its windows are shifted by."""
 
-
-@FAMILIES.also("roll")
-def shift_windows(operator: Operator, size: Preset) -> Rows:
-    """Feature maps with channels last, shifted along both spatial axes."""
-    batch, channels, height, width = network_maps(size, STAGE, 56, 56)
-    return {
+FURTHER: dict[str, Variants] = {
+    "roll": lambda size: {
         "Swin-T's feature maps, shifted by half a window": call(
-            self=tensor(batch, height, width, channels), shifts=(-SHIFT, -SHIFT), dims=(1, 2)
+            self=tensor(*channels_last(network_maps(size, STAGE, 56, 56))),
+            shifts=(-SHIFT, -SHIFT),
+            dims=(1, 2),
         )
-    }
-
-
-@FAMILIES.also("tril", "triu")
-def mask_of_batch(operator: Operator, size: Preset) -> Rows:
-    """A square matrix for each of a batch's sentences."""
-    batch, length, _ = few_sentences(size)
-    why = "a mask for each sentence and pair of tokens, for causal attention"
-    return {why: call(self=tensor(batch, length, length), diagonal=0)}
-
-
-@FAMILIES.also("repeat.default")
-def repeated(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor repeated along an axis: what recorded runs repeat are indices alone."""
-    batch = size.samples(32)
-    yield {
-        "self": tensor(1, 197, UNITS),
-        "repeats": (batch, 1, 1),
-        WHY: "ViT-B/16's table of positions, once for each image",
-    }
+    },
+    "tril triu": lambda size: {
+        "a mask for each sentence and pair of tokens, for causal attention": call(
+            self=tensor(size.images, length := few_sentences(size)[1], length), diagonal=0
+        )
+    },
+    # What recorded runs repeat are indices alone.
+    "repeat.default": lambda size: {
+        "ViT-B/16's table of positions, once for each image": call(
+            self=tensor(1, 197, UNITS), repeats=(size.samples(32), 1, 1)
+        )
+    },
+}
+add_rows(FAMILIES.also, FURTHER)

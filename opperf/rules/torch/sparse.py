@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 
 from opperf.model import Argument, TensorSpec
 from opperf.operations.uses import Table, use
 from opperf.rules.configurations import WHY
 from opperf.rules.deviations import OF_STORED
-from opperf.rules.registering import Families, listed
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SEQUENCE, Arguments, below, call, fixed, odds, sparse, tensor
@@ -20,18 +21,16 @@ SAME = use("identity", "x=self -sparse_dim -blocksize")
 
 
 OPERATIONS: Table = {
-    "coalesce": SAME,
+    **dict.fromkeys(
+        ("coalesce", "to_sparse", *(f"to_sparse_{end}" for end in ("bsc", "bsr", "csc", "csr"))),
+        SAME,
+    ),
     "copy_sparse_to_sparse": use("identity", "x=src -self"),
     "hspmm": MATRICES,
     "smm": MATRICES,
     "sparse_mask": use("multiply", lambda self, mask: {"x": self, "y": mask != 0}),
     "sparse_sampled_addmm": use("sampled_matrix_product", GEMM),
     "sspaddmm": use("scaled_matrix_product", GEMM),
-    "to_sparse": SAME,
-    "to_sparse_bsc": SAME,
-    "to_sparse_bsr": SAME,
-    "to_sparse_csc": SAME,
-    "to_sparse_csr": SAME,
 }
 
 
@@ -87,17 +86,20 @@ def graph_like(size: Preset) -> TensorSpec:
     return sparse("coo", *square(size), density=GRAPH)
 
 
-def of_layouts(*layouts: str, name: str = "self") -> Variants:
+WEIGHTS = "a pruned layer's weights"
+WORDS = {
+    "coo": "by coordinates",
+    "csr": "by rows",
+    "csc": "by columns",
+    "bsr": "by rows of blocks of 4 x 4",
+    "bsc": "by columns of blocks of 4 x 4",
+}
+
+
+def of_layouts(*layouts: str, **options: Argument) -> Variants:
     """The configurations of an operator of one sparse tensor, in these layouts."""
-    words = {
-        "coo": "by coordinates",
-        "csr": "by rows",
-        "csc": "by columns",
-        "bsr": "by rows of blocks of 4 x 4",
-        "bsc": "by columns of blocks of 4 x 4",
-    }
     return lambda size: {
-        f"a pruned layer's weights {words[layout]}": call(**{name: pruned(layout, size)})
+        f"{WEIGHTS} {WORDS[layout]}": call(self=pruned(layout, size), **options)
         for layout in layouts
     }
 
@@ -106,32 +108,30 @@ FEW_ROWS = 8
 """Divisor of the rows that are converted one by one, each by several operators."""
 
 
-def to_sparse(*options: tuple[Arguments, str]) -> Variants:
-    """The configurations of a conversion of a dense matrix, nine tenths of it zeros."""
-
-    def variants(size: Preset) -> Iterable[Arguments]:
-        rows, columns = square(size)
-        for made, why in options:
-            kept = max(1, rows // FEW_ROWS) if made.get("sparse_dim") == 1 else rows
-            yield {"self": tensor(kept, columns, fill=ZEROS_TO_ONES), **made, WHY: why}
-
-    return variants
+def to_sparse(how: str, **options: Argument) -> Callable[[Preset], dict[str, Arguments]]:
+    """The configuration of a conversion of a dense matrix, nine tenths of it zeros."""
+    fewer = FEW_ROWS if options.get("sparse_dim") == 1 else 1
+    return lambda size: {
+        f"{WEIGHTS} {how}": call(
+            self=tensor(max(1, square(size)[0] // fewer), square(size)[1], fill=ZEROS_TO_ONES),
+            **options,
+        )
+    }
 
 
 def pieces(pointers: str, indices: str, blocks: Shape, sized: bool, why: str) -> Variants:
     """The configurations of a constructor of compressed tensors with an element, or a block, in
     each row or column."""
 
-    def variants(size: Preset) -> Iterable[Arguments]:
+    def variants(size: Preset) -> Rows:
         rows = size.extent(65536)
+        extents = tuple(rows * extent for extent in blocks or (1, 1))
         made: Arguments = {
             pointers: fixed(rows + 1, fill=SEQUENCE, dtype=INDEX),
             indices: fixed(rows, fill=below(rows), dtype=INDEX),
             "values": tensor(rows, *blocks),
         }
-        if sized:
-            made["size"] = tuple(rows * extent for extent in blocks or (1, 1))
-        yield {**made, WHY: why}
+        return {why: call(**made, **({"size": extents} if sized else {}))}
 
     return variants
 
@@ -152,20 +152,24 @@ CONSTRUCTORS = {
 }
 
 
-def coordinates(size: Preset, sized: bool) -> Iterable[Arguments]:
+def coordinates(sized: bool) -> Variants:
     """Coordinates that may repeat, and a value of each."""
-    count, rows = size.extent(65536), size.extent(4096)
-    for width, why in (
-        ((), "edges of a graph, as they are read: in no order, some of them twice"),
-        ((FEATURES,), "a vector of each coordinate, as the gradient of an embedding's rows"),
-    ):
-        made: Arguments = {
-            "indices": fixed(2, count // (FEATURES if width else 1), fill=below(rows), dtype=INDEX),
-            "values": tensor(count // (FEATURES if width else 1), *width),
-        }
-        if sized:
-            made["size"] = (rows, rows, *width)
-        yield {**made, WHY: why}
+
+    def variants(size: Preset) -> Iterable[Arguments]:
+        rows = size.extent(4096)
+        for width, why in (
+            ((), "edges of a graph, as they are read: in no order, some of them twice"),
+            ((FEATURES,), "a vector of each coordinate, as the gradient of an embedding's rows"),
+        ):
+            count = size.extent(65536) // math.prod(width)
+            yield {
+                "indices": fixed(2, count, fill=below(rows), dtype=INDEX),
+                "values": tensor(count, *width),
+                **({"size": (rows, rows, *width)} if sized else {}),
+                WHY: why,
+            }
+
+    return variants
 
 
 def products(first: str, second: str, *layouts: str, **options: Argument) -> Variants:
@@ -176,45 +180,34 @@ def products(first: str, second: str, *layouts: str, **options: Argument) -> Var
     }
 
 
-SUMMED = "a graph's adjacency summed over the neighbours of each node"
-CONVERTED = "a pruned layer's weights"
+AS_READ = "edges, as they are read: in no order, some of them twice"
 
 VARIANTS: dict[str, Variants] = {
     **CONSTRUCTORS,
-    "sparse_coo_tensor.indices": lambda size: coordinates(size, sized=False),
-    "sparse_coo_tensor.indices_size": lambda size: coordinates(size, sized=True),
+    "sparse_coo_tensor.indices": coordinates(sized=False),
+    "sparse_coo_tensor.indices_size": coordinates(sized=True),
     "sparse_coo_tensor.size": lambda size: {
         "a matrix without elements, as gradients start from": call(size=square(size))
     },
-    "to_sparse.default": to_sparse(({}, f"{CONVERTED} by coordinates")),
-    "to_sparse.sparse_dim": to_sparse(
-        ({"sparse_dim": 2}, f"{CONVERTED} by coordinates"),
-        ({"sparse_dim": 1}, f"{CONVERTED} by row: rows that have any element are kept whole"),
+    "to_sparse.default": to_sparse("by coordinates"),
+    "to_sparse.sparse_dim": lambda size: {
+        **to_sparse("by coordinates", sparse_dim=2)(size),
+        **to_sparse("by row: rows that have any element are kept whole", sparse_dim=1)(size),
+    },
+    "to_sparse_csr": to_sparse("by rows"),
+    "to_sparse_csc": to_sparse("by columns"),
+    "to_sparse_bsr": to_sparse("by rows of blocks of 4 x 4", blocksize=BLOCK),
+    "to_sparse_bsc": to_sparse("by columns of blocks of 4 x 4", blocksize=BLOCK),
+    "crow_indices col_indices crow_indices_copy col_indices_copy values_copy": of_layouts(
+        "csr", "bsr"
     ),
-    "to_sparse_csr": to_sparse(({}, f"{CONVERTED} by rows")),
-    "to_sparse_csc": to_sparse(({}, f"{CONVERTED} by columns")),
-    "to_sparse_bsr": to_sparse(({"blocksize": BLOCK}, f"{CONVERTED} by rows of blocks of 4 x 4")),
-    "to_sparse_bsc": to_sparse(
-        ({"blocksize": BLOCK}, f"{CONVERTED} by columns of blocks of 4 x 4")
+    "ccol_indices row_indices ccol_indices_copy row_indices_copy": of_layouts("csc", "bsc"),
+    "indices indices_copy _indices _indices_copy _values _values_copy _dimI _dimV is_coalesced": (
+        of_layouts("coo")
     ),
-    "crow_indices col_indices": of_layouts("csr", "bsr"),
-    "crow_indices_copy col_indices_copy": of_layouts("csr", "bsr"),
-    "ccol_indices row_indices": of_layouts("csc", "bsc"),
-    "ccol_indices_copy row_indices_copy": of_layouts("csc", "bsc"),
-    "indices indices_copy _indices _indices_copy": of_layouts("coo"),
     "values": of_layouts("coo", "csr", "bsr"),
-    "values_copy": of_layouts("csr", "bsr"),
-    "_values _values_copy": of_layouts("coo"),
-    "coalesce": lambda size: [
-        {
-            "self": graph("uncoalesced", size),
-            WHY: "a graph's edges, as they are read: in no order, some of them twice",
-        }
-    ],
+    "coalesce": lambda size: {f"a graph's {AS_READ}": call(self=graph("uncoalesced", size))},
     "dense_dim sparse_dim _nnz": of_layouts("coo", "csr"),
-    "_dimI": of_layouts("coo"),
-    "_dimV": of_layouts("coo"),
-    "is_coalesced": of_layouts("coo"),
     "copy_sparse_to_sparse": lambda size: {
         "a layer's pruned weights": call(self=pruned("coo", size), src=graph_like(size))
     },
@@ -244,12 +237,13 @@ VARIANTS: dict[str, Variants] = {
     },
     "hspmm": products("mat1", "mat2", "coo"),
     "smm": products("self", "mat2", "coo"),
-    "sspaddmm": lambda size: [
-        {
-            "self": sparse("coo", nodes(size), FEATURES, density=GRAPH),
-            **next(iter(listed(products("mat1", "mat2", "coo")(size)))),
-        }
-    ],
+    "sspaddmm": lambda size: {
+        LAYOUTS["coo"]: call(
+            self=sparse("coo", nodes(size), FEATURES, density=GRAPH),
+            mat1=graph("coo", size),
+            mat2=vectors(size),
+        )
+    },
     "_sparse_mm.default": products("sparse", "dense", "coo", "csr"),
     "_sparse_mm.reduce": lambda size: {
         f"{word} of the neighbours' vectors, as GraphSAGE aggregates": call(
@@ -257,19 +251,22 @@ VARIANTS: dict[str, Variants] = {
         )
         for reduce, word in (("sum", "the sum"), ("mean", "the mean"), ("amax", "the largest"))
     },
-    "_sparse_addmm": lambda size: [
-        {
-            "self": tensor(nodes(size), FEATURES),
-            **next(iter(listed(products("mat1", "mat2", "coo")(size)))),
-        }
-    ],
+    "_sparse_addmm": lambda size: {
+        LAYOUTS["coo"]: call(self=vectors(size), mat1=graph("coo", size), mat2=vectors(size))
+    },
     "_sparse_sparse_matmul": lambda size: {
         "neighbours of neighbours of a graph's nodes": call(
             self=graph_like(size), other=graph_like(size)
         )
     },
-    "_sparse_sum.default": lambda size: {SUMMED: call(self=graph("coo", size))},
-    "_sparse_sum.dim": lambda size: {SUMMED: call(self=graph("coo", size), dim=(1,))},
+    "_sparse_sum.default": lambda size: {
+        "all of a graph's adjacency, as the weight of its edges": call(self=graph("coo", size))
+    },
+    "_sparse_sum.dim": lambda size: {
+        "a graph's adjacency summed over the neighbours of each node": call(
+            self=graph("coo", size), dim=(1,)
+        )
+    },
     "_sparse_softmax.int _sparse_log_softmax.int": lambda size: {
         "scores of each node's edges, as graph attention": call(self=graph("coo", size), dim=1)
     },

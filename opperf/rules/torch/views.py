@@ -6,7 +6,8 @@ elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, few_sentences
@@ -16,7 +17,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, column, cube, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.shapes import COPIED, copy_of
-from opperf.rules.values import REQUESTED, Arguments, below, call, fixed, literal, tensor
+from opperf.rules.values import REQUESTED, below, call, fixed, literal, named, tensor
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -61,13 +62,17 @@ MATRIX = "a dense layer's weights, for its backward pass"
 UNITARY = "the conjugate transpose of a complex matrix, which inverts a unitary one"
 
 
+TO_HEADS = "BERT-base's tokens divided among its heads"
+TO_VECTORS = "VGG's last feature maps to one vector for each image"
+HEADS_FIRST = "BERT-base's heads before its tokens, as products of attention take them"
+FRAMES = "overlapping frames of sound, as before a spectrogram"
+
+
 def as_argument(name: str) -> Variants:
     """Tensors to reshape without a copy, and their new shapes as the argument of this name."""
     return lambda size: {
-        "BERT-base's tokens divided among its heads": call(
-            self=tensor(*few_sentences(size)), **{name: heads(size)}
-        ),
-        "VGG's last feature maps to one vector for each image": call(
+        TO_HEADS: call(self=tensor(*few_sentences(size)), **{name: heads(size)}),
+        TO_VECTORS: call(
             self=tensor(*network_maps(size, 512, 7, 7)), **{name: (size.samples(8), -1)}
         ),
     }
@@ -76,7 +81,7 @@ def as_argument(name: str) -> Variants:
 def like(name: str) -> Variants:
     """A tensor to reshape, and one of the new shape as the argument of this name."""
     return lambda size: {
-        "BERT-base's tokens divided among its heads, as the queries are": call(
+        f"{TO_HEADS}, as the queries are": call(
             self=tensor(*few_sentences(size)), **{name: fixed(*heads(size))}
         )
     }
@@ -87,103 +92,100 @@ def of_matrix(why: str, dtype: str = REQUESTED) -> Variants:
     return lambda size: {why: call(self=tensor(*square(size), dtype=dtype))}
 
 
-def parts_of(size: Preset) -> list[tuple[TensorSpec, int, int, int, str]]:
-    """Tensors, the axis and both ends of a part of each, and why it is taken."""
+SLICE = named("self dim start end")
+
+
+def parts_of(size: Preset) -> dict[str, dict[str, Any]]:
+    """Tensors, the axis and both ends of a part of each, by why it is taken."""
     batch, length, width = few_sentences(size)
-    channels = feature_maps(size)[1]
-    return [
-        (tensor(batch, length, width), 1, 0, length // 2, "the first tokens, as a prompt's"),
-        (
-            tensor(batch, length, 3 * width),
-            2,
-            width,
-            2 * width,
-            "the keys in a joint projection of queries, keys and values, as GPT-2's",
+    maps = feature_maps(size)
+    return {
+        "the first tokens, as a prompt's": SLICE(tensor(batch, length, width), 1, 0, length // 2),
+        "the keys in a joint projection of queries, keys and values, as GPT-2's": SLICE(
+            tensor(batch, length, 3 * width), 2, width, 2 * width
         ),
-        (
-            tensor(*feature_maps(size)),
-            1,
-            channels // 2,
-            channels,
-            "half of the channels of feature maps, for ShuffleNet's branches",
+        "half of the channels of feature maps, for ShuffleNet's branches": SLICE(
+            tensor(*maps), 1, maps[1] // 2, maps[1]
         ),
-    ]
-
-
-def narrowed(size: Preset, starts_are_tensors: bool = False) -> Iterable[Arguments]:
-    """Parts by their beginning and length, the beginning as a tensor where an overload takes it."""
-    for whole, axis, begin, end, why in parts_of(size):
-        start = fixed(fill=literal(begin), dtype="int64") if starts_are_tensors else begin
-        yield {"self": whole, "dim": axis, "start": start, "length": end - begin, WHY: why}
-
-
-def sliced(size: Preset) -> Iterable[Arguments]:
-    """Parts by their beginning and end, and every other row."""
-    for whole, axis, begin, end, why in parts_of(size):
-        yield {"self": whole, "dim": axis, "start": begin, "end": end, WHY: why}
-    yield {
-        "self": tensor(*feature_maps(size)),
-        "dim": 3,
-        "start": 0,
-        "end": feature_maps(size)[3],
-        "step": 2,
-        WHY: "every other column of feature maps, as a shortcut of stride 2",
     }
 
 
-def selected(size: Preset) -> Iterable[Arguments]:
+def narrowed(size: Preset, start: Callable[[int], Argument] = int) -> Rows:
+    """Parts by their beginning and length, the beginning as a tensor where an overload takes it."""
+    return {
+        why: call(
+            self=part["self"],
+            dim=part["dim"],
+            start=start(part["start"]),
+            length=part["end"] - part["start"],
+        )
+        for why, part in parts_of(size).items()
+    }
+
+
+def sliced(size: Preset) -> Rows:
+    """Parts by their beginning and end, and every other row."""
+    maps = feature_maps(size)
+    return {
+        **parts_of(size),
+        "every other column of feature maps, as a shortcut of stride 2": call(
+            self=tensor(*maps), dim=3, start=0, end=maps[3], step=2
+        ),
+    }
+
+
+def selected(size: Preset) -> dict[str, dict[str, Any]]:
     """One index of the first, a middle and the last axis."""
     batch, length, width = few_sentences(size)
-    for shape, axis, index, why in (
-        ((batch, length, width), 1, 0, "the first token of each sentence, as BERT's pooler takes"),
-        ((3, batch, length, width), 0, 1, "the keys among queries, keys and values"),
-        ((batch, length, 2), 2, 0, "the first logit of each token, as where an answer begins"),
-    ):
-        yield {"self": tensor(*shape), "dim": axis, "index": index, WHY: why}
-
-
-def expanded(size: Preset) -> list[tuple[Shape, Shape, str]]:
-    """Shapes to broadcast, and those to broadcast to, with why."""
-    batch, length, *_ = heads(size)
-    rows = tall(size)
-    # Llama 3 8B's keys.
-    shared = (1, 8, 1, size.extent(1024, least=32), 128)
-    return [
-        (column(size), rows, "a number per row to a matrix, as each sample's maximum or norm"),
-        ((1, UNITS), (batch * length, UNITS), "a bias to all tokens: its gradient sums over them"),
-        (
-            shared,
-            (*shared[:2], GROUPS, *shared[3:]),
-            "Llama 3: each head of keys to its group of heads of queries",
+    return {
+        "the first token of each sentence, as BERT's pooler takes": call(
+            self=tensor(batch, length, width), dim=1, index=0
         ),
-    ]
+        "the keys among queries, keys and values": call(
+            self=tensor(3, batch, length, width), dim=0, index=1
+        ),
+        "the first logit of each token, as where an answer begins": call(
+            self=tensor(batch, length, 2), dim=2, index=0
+        ),
+    }
+
+
+def expanded(size: Preset) -> dict[str, tuple[Shape, Shape]]:
+    """Shapes to broadcast, and those to broadcast to, by why."""
+    batch, length, *_ = heads(size)
+    keys = (1, 8, size.extent(1024, least=32), 128)
+    one, group = ((*keys[:2], count, *keys[2:]) for count in (1, GROUPS))
+    return {
+        "a number per row to a matrix, as each sample's maximum or norm": (
+            column(size),
+            tall(size),
+        ),
+        "a bias to all tokens: its gradient sums over them": ((1, UNITS), (batch * length, UNITS)),
+        "Llama 3: each head of keys to its group of heads of queries": (one, group),
+    }
 
 
 def expand(size: Preset) -> Rows:
     """Tensors, and the shapes to broadcast them to."""
-    return {why: call(self=tensor(*shape), size=wide) for shape, wide, why in expanded(size)}
+    made = expanded(size).items()
+    return {why: call(self=tensor(*shape), size=wide) for why, (shape, wide) in made}
 
 
-def transposed(size: Preset) -> Iterable[Arguments]:
+def transposed(size: Preset) -> Rows:
     """Heads of attention, and a matrix."""
-    return [
-        {
-            "self": tensor(*heads(size)),
-            "dim0": 1,
-            "dim1": 2,
-            WHY: "BERT-base's heads before its tokens, as products of attention take them",
-        },
-        {"self": tensor(*square(size)), "dim0": 0, "dim1": 1, WHY: MATRIX},
-    ]
+    return {
+        HEADS_FIRST: call(self=tensor(*heads(size)), dim0=1, dim1=2),
+        MATRIX: call(self=tensor(*square(size)), dim0=0, dim1=1),
+    }
 
 
 VIEWS: dict[str, Variants] = {
     "adjoint": of_matrix(UNITARY, COMPLEX),
     "alias": of_matrix("a tensor as it is, as an identity leaves it in a graph"),
     "as_strided": lambda size: {
-        "overlapping frames of sound, as before a spectrogram": call(
-            self=tensor(*sound(size)),
-            size=((sound(size)[0] - FRAME) // HOP + 1, FRAME),
+        FRAMES: call(
+            self=tensor(count := sound(size)[0]),
+            size=((count - FRAME) // HOP + 1, FRAME),
             stride=(HOP, 1),
         ),
         "the transpose of a matrix by its strides": call(
@@ -200,12 +202,11 @@ VIEWS: dict[str, Variants] = {
     },
     "expand": expand,
     "expand_as": lambda size: {
-        why: call(self=tensor(*shape), other=fixed(*wide)) for shape, wide, why in expanded(size)
+        why: call(self=tensor(*shape), other=fixed(*wide))
+        for why, (shape, wide) in expanded(size).items()
     },
     "flatten.using_ints": lambda size: {
-        "VGG's last feature maps to one vector for each image": call(
-            self=tensor(*network_maps(size, 512, 7, 7)), start_dim=1
-        ),
+        TO_VECTORS: call(self=tensor(*network_maps(size, 512, 7, 7)), start_dim=1),
         "BERT-base's heads joined, as before the projection of attention's output": call(
             self=tensor(*heads(size)), start_dim=2
         ),
@@ -213,15 +214,15 @@ VIEWS: dict[str, Variants] = {
     "mH": of_matrix(UNITARY, COMPLEX),
     "mT": of_matrix(MATRIX),
     "narrow": narrowed,
-    "narrow.Tensor": lambda size: narrowed(size, starts_are_tensors=True),
+    "narrow.Tensor": lambda size: narrowed(
+        size, lambda start: fixed(fill=literal(start), dtype="int64")
+    ),
     "numpy_T": of_matrix(MATRIX),
     "permute": lambda size: {
         "feature maps from NCHW to NHWC, as before ConvNeXt-T's layer norm": call(
             self=tensor(*feature_maps(size, 96)), dims=(0, 2, 3, 1)
         ),
-        "BERT-base's heads before its tokens, as products of attention take them": call(
-            self=tensor(*heads(size)), dims=(0, 2, 1, 3)
-        ),
+        HEADS_FIRST: call(self=tensor(*heads(size)), dims=(0, 2, 1, 3)),
     },
     "ravel": of_matrix("gradients laid out flat, as before they are sent to other devices"),
     "reshape": as_argument("shape"),
@@ -246,14 +247,10 @@ VIEWS: dict[str, Variants] = {
     "t": of_matrix(MATRIX),
     **dict.fromkeys(("transpose.int", "transpose_"), transposed),
     "unflatten.int": lambda size: {
-        "BERT-base's tokens divided among its heads": call(
-            self=tensor(*few_sentences(size)), dim=-1, sizes=(HEADS, WIDTH)
-        )
+        TO_HEADS: call(self=tensor(*few_sentences(size)), dim=-1, sizes=(HEADS, WIDTH))
     },
     "unfold": lambda size: {
-        "overlapping frames of sound, as before a spectrogram": call(
-            self=tensor(*sound(size)), dimension=0, size=FRAME, step=HOP
-        ),
+        FRAMES: call(self=tensor(*sound(size)), dimension=0, size=FRAME, step=HOP),
         "rows of patches of images, as a vision transformer's": call(
             self=tensor(*photographs(size)), dimension=2, size=PATCH, step=PATCH
         ),
