@@ -6,36 +6,33 @@ import itertools
 
 from opperf.model import Argument, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, HEADS, WIDTH, layer_width
-from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import call, fixed, literal, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
-NESTED = "nested"
-"""Layout of strided nested tensors."""
+
+def longest(size: Preset) -> int:
+    """Tokens of the longest sentence."""
+    return size.extent(128, least=8)
+
+
+def nested(*shape: int, gradient: bool = True) -> TensorSpec:
+    """A nested tensor whose longest parts have this shape."""
+    return TensorSpec(shape, "", layout="nested", gradient=gradient)
 
 
 def sentences(size: Preset) -> TensorSpec:
     """The vectors of the tokens of sentences of different lengths."""
-    longest = size.extent(128, least=8)
-    return TensorSpec(
-        (size.samples(8), longest, layer_width(size)), "", layout=NESTED, gradient=True
-    )
-
-
-def heads(size: Preset) -> TensorSpec:
-    """The vectors of each head of such sentences."""
-    longest = size.extent(128, least=8)
-    return TensorSpec((size.samples(8), HEADS, longest, WIDTH), "", layout=NESTED, gradient=True)
+    return nested(size.samples(8), longest(size), layer_width(size))
 
 
 def lengths(size: Preset) -> list[int]:
     """Tokens of each sentence of a batch: from half of the longest to the whole."""
-    count, longest = size.samples(8), size.extent(128, least=8)
-    return [max(1, longest * (count + i) // (2 * count)) for i in range(1, count + 1)]
+    count = size.samples(8)
+    return [max(1, longest(size) * (count + i) // (2 * count)) for i in range(1, count + 1)]
 
 
 def limits(size: Preset) -> TensorSpec:
@@ -44,25 +41,21 @@ def limits(size: Preset) -> TensorSpec:
     return fixed(len(ends), fill=literal(ends), dtype="int64")
 
 
-def one_matrix(rows: int, columns: int) -> TensorSpec:
-    """A nested tensor of one matrix, whose rows are not fewer."""
-    return TensorSpec((1, rows, columns), "", layout=NESTED)
-
-
-def both(size: Preset) -> Rows:
-    """Two nested tensors, of sentences of the same lengths."""
-    return {WORDS: call(self=sentences(size), other=sentences(size))}
+def of_each(*names: str, **options: Argument) -> Variants:
+    """Sentences under these names."""
+    return lambda size: {WORDS: call(**dict.fromkeys(names, sentences(size)), **options)}
 
 
 WORDS = "BERT-base, tokens of sentences of different lengths without padding"
 
-PADDED: dict[str, Argument] = {"padding": 0.0, WHY: f"{WORDS}, before a layer that needs it"}
+PADDED = f"{WORDS}, before a layer that needs it"
 
 VARIANTS: dict[str, Variants] = {
-    "nested_to_padded_tensor": lambda size: [{"self": sentences(size), **PADDED}],
-    "to_padded_tensor": lambda size: [{"self": sentences(size), **PADDED}],
+    "nested_to_padded_tensor to_padded_tensor": lambda size: {
+        PADDED: call(self=sentences(size), padding=0.0)
+    },
     "_jagged_to_padded_dense_forward": lambda size: {
-        f"{WORDS}, before a layer that needs it": call(
+        PADDED: call(
             values=tensor(sum(lengths(size)), layer_width(size)),
             offsets=(limits(size),),
             max_lengths=(max(lengths(size)),),
@@ -75,14 +68,12 @@ VARIANTS: dict[str, Variants] = {
             total_L=sum(lengths(size)),
         )
     },
-    "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets": lambda size: {
-        WORDS: call(self=sentences(size))
-    },
+    "_nested_tensor_size _nested_tensor_strides _nested_tensor_storage_offsets": of_each("self"),
     "matmul_backward": lambda size: {
         "BERT-base, the gradients of a sentence and of weights, both in nested tensors": call(
-            grad=one_matrix(size.extent(128, least=8), layer_width(size, FEED_FORWARD)),
-            self=one_matrix(size.extent(128, least=8), layer_width(size)),
-            other=one_matrix(layer_width(size), layer_width(size, FEED_FORWARD)),
+            grad=nested(1, longest(size), layer_width(size, FEED_FORWARD), gradient=False),
+            self=nested(1, longest(size), layer_width(size), gradient=False),
+            other=nested(1, layer_width(size), layer_width(size, FEED_FORWARD), gradient=False),
             mask=(True, True),
         )
     },
@@ -91,35 +82,30 @@ FURTHER: dict[str, Variants] = {
     "linear.default": lambda size: {
         f"{WORDS}, widening": call(
             input=sentences(size),
-            weight=tensor(layer_width(size, FEED_FORWARD), layer_width(size)),
-            bias=tensor(layer_width(size, FEED_FORWARD)),
+            weight=tensor(wide := layer_width(size, FEED_FORWARD), layer_width(size)),
+            bias=tensor(wide),
         )
     },
     "scaled_dot_product_attention": lambda size: {
         f"{WORDS}, each to those of its own": call(
-            query=heads(size), key=heads(size), value=heads(size)
+            **dict.fromkeys(
+                ("query", "key", "value"), nested(size.samples(8), HEADS, longest(size), WIDTH)
+            )
         )
     },
-    "softmax.int": lambda size: {WORDS: call(self=sentences(size), dim=-1)},
-    "relu.default": lambda size: {WORDS: call(self=sentences(size))},
-    "gelu.default": lambda size: {WORDS: call(self=sentences(size))},
-    "add.Tensor": both,
-    "mul.Tensor": both,
-    "sum.dim_IntList": lambda size: {WORDS: call(self=sentences(size), dim=(-1,), keepdim=True)},
+    "softmax.int": of_each("self", dim=-1),
+    "relu.default gelu.default clone.default": of_each("self"),
+    "add.Tensor mul.Tensor": of_each("self", "other"),
+    "sum.dim_IntList": of_each("self", dim=(-1,), keepdim=True),
     "layer_norm.default": lambda size: {
         WORDS: call(
             input=sentences(size),
             normalized_shape=(layer_width(size),),
-            weight=tensor(layer_width(size)),
-            bias=tensor(layer_width(size)),
+            **dict.fromkeys(("weight", "bias"), tensor(layer_width(size))),
         )
     },
-    "clone.default": lambda size: {WORDS: call(self=sentences(size))},
 }
 """The configuration of each operator that takes nested tensors too."""
 
-
 add_rows(FAMILIES.add, VARIANTS)
-
-
 add_rows(FAMILIES.also, FURTHER)

@@ -176,35 +176,23 @@ def _cell_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | N
         for one, fill in ((data, data.fill), (roles["state"], WITHIN), (roles.get("cell"), WITHIN))
         if isinstance(one, TensorSpec)
     )
-    states: Argument = (state, *cell) if cell else state
     return {
         "input": step,
-        "hx": states,
-        "w_ih": weights[0],
-        "w_hh": weights[1],
-        "b_ih": biases[0],
-        "b_hh": biases[1],
+        "hx": (state, *cell) if cell else state,
+        **dict(zip(("w_ih", "w_hh", "b_ih", "b_hh"), weights[:2] + biases[:2], strict=True)),
     }
 
 
 def _onednn_roles(
-    input: Array,
-    weight0: Array,
-    weight1: Array,
-    weight2: Array,
-    weight3: Array,
-    hx_: Array,
-    cx_: Array,
-    reverse: bool,
-    **others: Any,
+    weight0: Array, weight1: Array, weight2: Array, weight3: Array, reverse: bool, **others: Any
 ) -> dict[str, Any]:
     assert not reverse and not others["bidirectional"]
     return {
-        "data": input,
+        "data": others["input"],
         "weights": [weight0, weight1],
         "biases": [weight2, weight3],
-        "state": hx_,
-        "cell": cx_,
+        "state": others["hx_"],
+        "cell": others["cx_"],
         "bidirectional": False,
         "states": True,
     }
@@ -283,34 +271,24 @@ LSTM = 2
 def of_library(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of LSTMs in one direction, by the kernels of oneDNN and MIOpen."""
     for network in NETWORKS:
-        if network.kind != "lstm" or network.layers > 1 or network.directions > 1:
+        if (network.kind, network.layers, network.directions) != ("lstm", 1, 1):
             continue
         steps, batch = size.extent(network.steps, least=4), size.samples(network.sequences)
         if network.one_step:
             steps, batch = 1, 1
         initial = between(-network.limit, network.limit)
         weights = [tensor(*shape, fill=initial) for shape in network.weights]
-        biases = [tensor(shape[0], fill=initial) for shape in network.weights]
-        parts = [*weights, *biases]
-        state = tensor(1, batch, network.units, fill=WITHIN)
-        offered: dict[str, Argument] = {
+        parts = [*weights, *(tensor(shape[0], fill=initial) for shape in network.weights)]
+        offered: Arguments = {
             "input": tensor(steps, batch, network.input),
             **{f"weight{place}": one for place, one in enumerate(parts)},
             "weight": tensors(parts),
             "weight_stride0": len(parts),
-            "hx_": state,
-            "cx_": state,
-            "hx": state,
-            "cx": state,
-            "reverse": False,
-            "batch_sizes": (),
-            "mode": LSTM,
-            "hidden_size": network.units,
-            "num_layers": 1,
-            "has_biases": True,
-            "dropout": 0.0,
-            "bidirectional": False,
-            "batch_first": False,
-            "train": not network.one_step,
+            **dict.fromkeys(
+                ("hx_", "cx_", "hx", "cx"), tensor(1, batch, network.units, fill=WITHIN)
+            ),
+            **{"mode": LSTM, "hidden_size": network.units, "num_layers": 1, "batch_sizes": ()},
+            **{"has_biases": True, "dropout": 0.0, "train": not network.one_step},
+            **dict.fromkeys(("reverse", "bidirectional", "batch_first"), False),
         }
         yield {WHY: network.why, **taken(operator, offered)}

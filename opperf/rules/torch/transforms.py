@@ -14,7 +14,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.views import COMPLEX, sound
-from opperf.rules.values import POSITIVE, Arguments, below, call, fixed, tensor
+from opperf.rules.values import POSITIVE, Arguments, below, call, fixed, taken, tensor
 from opperf.rules.variants import Variants, add_rows
 
 KINDS = {
@@ -61,12 +61,8 @@ FOURIER: Table = {
 
 METHODS = {
     "bicubic2d": "cubic",
-    "bilinear2d": "linear",
-    "linear1d": "linear",
-    "nearest1d": "nearest",
-    "nearest2d": "nearest",
-    "nearest3d": "nearest",
-    "trilinear3d": "linear",
+    **dict.fromkeys(("bilinear2d", "linear1d", "trilinear3d"), "linear"),
+    **dict.fromkeys(("nearest1d", "nearest2d", "nearest3d"), "nearest"),
 }
 """Methods of scaling by the operator's name without `upsample`."""
 
@@ -128,43 +124,23 @@ def _gradient_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]
     }
 
 
+def _gradient_roles(grad_output: Array, input_size: Any, **options: Any) -> dict[str, Any]:
+    return {"gradient": grad_output, "input_size": tuple(input_size[2:]), **corners(options)}
+
+
 SCALED: Table = {
-    **{
-        f"upsample_{name}": use(
-            f"upsample_{method}", _upsample_roles, to_arguments=upsample_arguments
-        )
-        for name, method in METHODS.items()
-    },
-    **{
-        f"upsample_{name}_backward": use(
-            f"upsample_{method}_gradient",
-            lambda grad_output, output_size, input_size, **options: {
-                "gradient": grad_output,
-                "input_size": tuple(input_size[2:]),
-                **corners(options),
-            },
-            to_arguments=_gradient_arguments,
-        )
-        for name, method in METHODS.items()
-    },
+    f"upsample_{name}{end}": use(f"upsample_{method}{what}", roles, to_arguments=arguments)
+    for name, method in METHODS.items()
+    for end, what, roles, arguments in (
+        ("", "", _upsample_roles, upsample_arguments),
+        ("_backward", "_gradient", _gradient_roles, _gradient_arguments),
+    )
 }
 
 OPERATIONS: Table = merge(FOURIER, SCALED)
 
 
 FAMILIES = Families()
-
-
-@FAMILIES.add("fft_fftshift", "fft_ifftshift")
-def centre(operator: Operator, size: Preset) -> Rows:
-    """Spectra, shifted along all axes and along one."""
-    image, signals = "along both axes, as an image's", "along each row, for many signals"
-    return {
-        f"{image} spectrum: four blocks copied": call(self=tensor(*square(size), dtype=COMPLEX)),
-        f"{signals}: halves of rows copied": call(
-            self=tensor(*square(size), dtype=COMPLEX), dim=(1,)
-        ),
-    }
 
 
 FRAMES = (
@@ -174,39 +150,42 @@ FRAMES = (
 """Samples of a frame, from one frame to the next, and why."""
 
 
-def of_sound(**options: Argument) -> Variants:
-    """The configurations of a transform of frames of sound."""
-    return lambda size: {
-        why: call(
-            self=tensor(size.samples(2), *sound(size)),
-            n_fft=length,
-            hop_length=hop,
-            window=fixed(length, fill=POSITIVE),
-            **options,
-            return_complex=True,
-            **{TAGS: (OUTSIDE,)},
-        )
-        for length, hop, why in FRAMES
-    }
+def framed(start: str, **options: Argument) -> Variants:
+    """The configurations of a transform of frames of sound, or of the inverse of their spectra."""
+
+    def variants(size: Preset) -> Rows:
+        count, (samples,) = size.samples(2), sound(size)
+        return {
+            f"{start}{why}": call(
+                self=tensor(count, length // 2 + 1, samples // hop + 1, dtype=COMPLEX)
+                if start
+                else tensor(count, samples),
+                n_fft=length,
+                hop_length=hop,
+                window=fixed(length, fill=POSITIVE),
+                **options,
+                **{TAGS: (OUTSIDE,)},
+            )
+            for length, hop, why in FRAMES
+        }
+
+    return variants
 
 
-FRAMED: dict[str, Variants] = {
-    "istft": lambda size: {
-        f"spectra of {why}": call(
-            self=tensor(size.samples(2), length // 2 + 1, sound(size)[0] // hop + 1, dtype=COMPLEX),
-            n_fft=length,
-            hop_length=hop,
-            window=fixed(length, fill=POSITIVE),
-            **{TAGS: (OUTSIDE,)},
-        )
-        for length, hop, why in FRAMES
+ROWS: dict[str, Variants] = {
+    "istft": framed("spectra of "),
+    "stft": framed("", return_complex=True),
+    "stft.center": framed("", center=True, return_complex=True),
+    "fft_fftshift fft_ifftshift": lambda size: {
+        "along both axes, as an image's spectrum: four blocks copied": call(
+            self=tensor(*square(size), dtype=COMPLEX)
+        ),
+        "along each row, for many signals: halves of rows copied": call(
+            self=tensor(*square(size), dtype=COMPLEX), dim=(1,)
+        ),
     },
-    "stft": of_sound(),
-    "stft.center": of_sound(center=True),
 }
-
-
-add_rows(FAMILIES.add, FRAMED)
+add_rows(FAMILIES.add, ROWS)
 
 
 SMOOTH = tuple(f"_upsample_{method}2d_aa" for method in ("bicubic", "bilinear", "lanczos"))
@@ -215,61 +194,53 @@ NEAREST = tuple(f"_upsample_nearest_exact{axes}d" for axes in (1, 2, 3))
 
 def images(size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
     """Why images are resized, their shape, and their new extents."""
-    side, less = size.side(512), size.side(224)
-    yield (
-        "photographs made smaller for a classifier of 224 x 224",
-        (size.samples(4), 3, side, side),
-        (less, less),
-    )
-    few = size.side(64)
-    yield (
-        "masks of a segmentation, four times as large",
-        (size.samples(4), 21, few, few),
-        (4 * few, 4 * few),
+    count, side, less, few = size.samples(4), size.side(512), size.side(224), size.side(64)
+    return (
+        (
+            "photographs made smaller for a classifier of 224 x 224",
+            *((count, 3, side, side), (less, less)),
+        ),
+        (
+            "masks of a segmentation, four times as large",
+            *((count, 21, few, few), (4 * few, 4 * few)),
+        ),
     )
 
 
 def signals(size: Preset, axes: int) -> Iterable[tuple[str, Shape, Shape]]:
     """Maps of one, two or three axes, made twice as large in each."""
-    side = {1: size.extent(4096, least=64), 2: size.side(64), 3: size.side(16)}[axes]
-    channels = {1: 64, 2: 128, 3: 32}[axes]
-    what = {1: "a signal", 2: "feature maps", 3: "a volume"}[axes]
-    yield (
-        f"{what} of a decoder, twice as long in each axis",
-        (size.samples(4), channels, *(side,) * axes),
-        (2 * side,) * axes,
-    )
+    what, channels, side = {
+        1: ("a signal", 64, size.extent(4096, least=64)),
+        2: ("feature maps", 128, size.side(64)),
+        3: ("a volume", 32, size.side(16)),
+    }[axes]
+    why = f"{what} of a decoder, twice as long in each axis"
+    yield why, (size.samples(4), channels, *(side,) * axes), (2 * side,) * axes
 
 
 @FAMILIES.add(*SMOOTH, *NEAREST, *(f"{name}_backward" for name in (*SMOOTH, *NEAREST)))
 def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Images to other extents, or the gradient of that."""
     smooth = "_aa" in operator.name
-    made = images(size) if smooth else signals(size, spatial_axes(operator))
-    for why, before, after in made:
-        corners: dict[str, Argument] = {"align_corners": False} if smooth else {}
-        if operator.name.endswith("_backward"):
-            given: dict[str, Argument] = {
-                "grad_output": tensor(*before[:2], *after),
-                "output_size": after,
-                "input_size": before,
-            }
-        elif operator.parameter("scale_factors") is None:
-            given = {"self": tensor(*before), "output_size": after}
-        else:
-            given = {"input": tensor(*before), "output_size": after}
-        yield {**given, **corners, WHY: why}
+    for why, before, after in images(size) if smooth else signals(size, spatial_axes(operator)):
+        offered = {
+            **dict.fromkeys(("self", "input"), tensor(*before)),
+            "grad_output": tensor(*before[:2], *after),
+            "output_size": after,
+            "input_size": before,
+            **({"align_corners": False} if smooth else {}),
+        }
+        yield {**taken(operator, offered), WHY: why}
 
 
 @FAMILIES.also(*SMOOTH)
 def bytes_of_photographs(operator: Operator, size: Preset) -> Rows:
     """Photographs as they are decoded, for which there are kernels of their own."""
-    _, before, after = next(iter(images(size)))
+    (_, before, after), _ = images(size)
     decoded = TensorSpec(before, "uint8", below(256), memory_format="channels_last")
+    offered = dict.fromkeys(("self", "input"), decoded)
     return {
         "photographs in bytes and with channels last, as they are decoded": call(
-            **{"input" if operator.parameter("input") else "self": decoded},
-            output_size=after,
-            align_corners=False,
+            **taken(operator, offered), output_size=after, align_corners=False
         )
     }
