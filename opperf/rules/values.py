@@ -4,7 +4,7 @@ arguments in another dtype, without gradients, or under other names."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -172,7 +172,7 @@ def named(names: str) -> Callable[..., Arguments]:
     return lambda *values: dict(zip(names.split(), values, strict=True))
 
 
-def taken(operator: Operator, offered: Arguments) -> Arguments:
+def taken(operator: Operator, offered: Mapping[str, Argument]) -> Arguments:
     """Those of the arguments of operators of a kind that one of them has, and the notes."""
     names = {*NOTES, *(parameter.name for parameter in operator.parameters)}
     return {name: value for name, value in offered.items() if name in names}

@@ -121,7 +121,7 @@ def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]
         ("ResNet-50, stage 1, on eight devices", feature_maps(size)),
     ):
         channels, elements = shape[1], math.prod(shape) // shape[1]
-        offered = {
+        offered: Arguments = {
             **{WHY: why, TAGS: (OUTSIDE,)},
             **_channel_arguments(shape),
             "mean": fixed(DEVICES, channels),

@@ -73,22 +73,14 @@ def of_inputs(by_tensor: bool) -> Arguments:
 
 
 def dense(size: Preset, by_tensor: bool = False) -> Iterable[Arguments]:
-    """A dense layer's tokens and weights."""
+    """A dense layer's tokens and weights, which may be in half precision."""
     for tokens, inputs, outputs, why in layers(size):
         yield {
             **{"qx": activations(tokens, inputs), "qw": weights("onednn_linear", outputs, inputs)},
+            "x": real(tokens, inputs),
+            "w": TensorSpec((outputs, inputs), layout="onednn_linear_fp16"),
             **{"other": activations(tokens, outputs), **of_channels(outputs)},
             **{**of_inputs(by_tensor), **OF_RESULT, **AFTERWARDS, WHY: why},
-        }
-
-
-def half(size: Preset) -> Iterable[Arguments]:
-    """A dense layer's tokens, and weights in half precision."""
-    for tokens, inputs, outputs, why in layers(size):
-        weight = TensorSpec((outputs, inputs), layout="onednn_linear_fp16")
-        yield {
-            **{"x": real(tokens, inputs), "w": weight, "bias": parameters(outputs, Fill())},
-            WHY: why,
         }
 
 
@@ -147,7 +139,6 @@ MAPS = functools.partial(convolution, axes=2)
 BY_TENSOR = functools.partial(MAPS, by_tensor=True)
 
 BY_NAME: dict[str, Variants] = {
-    **dict.fromkeys(("linear_dynamic_fp16", "linear_relu_dynamic_fp16"), half),
     "linear_prepack_fp16": functools.partial(weights_of_dense, is_half=True),
     **dict.fromkeys(
         ("qadd.tensor", "qadd_relu.tensor"), functools.partial(elementwise, scale=SCALE)
@@ -162,6 +153,7 @@ BY_NAME: dict[str, Variants] = {
     "qconv2d_pointwise.binary_tensor": BY_TENSOR,
     "qconv3d_pointwise": functools.partial(convolution, axes=3),
     "qconv_prepack": functools.partial(MAPS, layout="dense"),
+    **dict.fromkeys(("linear_dynamic_fp16", "linear_relu_dynamic_fp16"), dense),
     **dict.fromkeys(("qlinear_pointwise.default", "qlinear_pointwise.binary"), dense),
     **dict.fromkeys(
         ("qlinear_pointwise.tensor", "qlinear_pointwise.binary_tensor"),

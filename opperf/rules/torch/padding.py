@@ -120,7 +120,7 @@ def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     axes = int(operator.name.partition("_pad")[2][0])
     for shape, width, why, tags in borders(size, axes):
         wide = (*shape[:2], *(extent + 2 * width for extent in shape[2:]))
-        offered = {
+        offered: Arguments = {
             "grad_output": tensor(*wide),
             "self": tensor(*shape),
             "padding": (width,) * 2 * axes,

@@ -9,10 +9,10 @@ from typing import Any
 
 from opperf.model import Fill
 from opperf.operations.uses import ANYTHING, Array, Table, use
-from opperf.rules.bert import UNITS, scores
+from opperf.rules.bert import UNITS, WIDTH, scores
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.quantized_layers import (
@@ -114,53 +114,25 @@ def normalised(size: Preset, *extents: int) -> Iterable[Arguments]:
     }
 
 
-def of_tokens(size: Preset) -> Iterable[Arguments]:
-    """Tokens, each normalised by itself."""
-    tokens, width = size.extent(128), size.extent(UNITS)
-    yield {
-        **{"input": centred(tokens, width), "normalized_shape": (width,), "eps": 1e-5},
-        **{"weight": parameters(width), "bias": parameters(width, Fill()), **NEAR},
-        WHY: "a sentence's tokens of BERT-base's width",
-    }
-
-
-def multiplied(size: Preset) -> Iterable[Arguments]:
-    """Scores of attention by values."""
-    batch, heads, tokens, _ = scores(size)
-    values = centred(batch, heads, tokens, UNITS // heads)
-    yield {
-        **{"qa": activations(*scores(size)), "qb": values, **RESULT},
-        WHY: "BERT-base, values by the weights of attention",
-    }
-
-
-def pooled(size: Preset, *extents: int) -> Iterable[Arguments]:
+def pooled(size: Preset, *extents: int) -> Rows:
     """Activations behind a ReLU, of which windows have a maximum."""
     axes = len(extents)
-    data = activations(*network_maps(size, 64, *extents), order=LAST.get(axes, ""))
     sizes = {"kernel_size": 3, "stride": 2, "padding": 1, "dilation": 1}
-    yield {
-        **{"qx": data, "ceil_mode": False},
-        **{name: (value,) * axes for name, value in sizes.items()},
-        WHY: "ResNet, after the first layer" if axes == 2 else "64 channels over time, halved",
+    return {
+        "ResNet, after the first layer" if axes == 2 else "64 channels over time, halved": call(
+            qx=activations(*network_maps(size, 64, *extents), order=LAST.get(axes, "")),
+            ceil_mode=False,
+            **{name: (value,) * axes for name, value in sizes.items()},
+        )
     }
 
 
-def joined(size: Preset) -> Iterable[Arguments]:
+def joined(size: Preset) -> Rows:
     """Feature maps next to each other."""
     samples, channels, *extents = feature_maps(size)
     data = centred(samples, channels, *extents, order=LAST[2])
     out = centred(samples, 2 * channels, *extents, order=LAST[2])
-    yield {"qx": (data, data), "dim": 1, "out": out, **NEAR, WHY: "maps beside earlier ones"}
-
-
-def slopes(size: Preset) -> Iterable[Arguments]:
-    """Feature maps, with a slope of each channel."""
-    data = centred(*feature_maps(size))
-    yield {
-        **{"qx": data, "weight": activations(data.shape[1]), **NEAR},
-        WHY: "maps with a slope of each channel below zero",
-    }
+    return {"maps beside earlier ones": call(qx=(data, data), dim=1, out=out, **NEAR)}
 
 
 SIDES = (1600,), (56, 56), (16, 56, 56)
@@ -189,14 +161,31 @@ BY_NAME: dict[str, Variants] = {
     **dict.fromkeys(("cat", "cat_relu", "cat_out", "cat_relu_out"), joined),
     **NORMS,
     **dict.fromkeys(("group_norm", "instance_norm"), NORMS["batch_norm2d"]),
-    "layer_norm": of_tokens,
+    "layer_norm": lambda size: {
+        "a sentence's tokens of BERT-base's width": call(
+            input=centred(size.extent(128), width := size.extent(UNITS)),
+            normalized_shape=(width,),
+            eps=1e-5,
+            weight=parameters(width),
+            bias=parameters(width, Fill()),
+            **NEAR,
+        )
+    },
     "softmax": lambda size: {
         "BERT-base, attention scores": call(qx=centred(*scores(size)), dim=-1, **SHARES)
     },
-    "matmul": multiplied,
+    "matmul": lambda size: {
+        "BERT-base, values by the weights of attention": call(
+            qa=activations(*scores(size)), qb=centred(*scores(size)[:3], WIDTH), **RESULT
+        )
+    },
     "max_pool1d": lambda size: pooled(size, 1600),
     "max_pool2d": lambda size: pooled(size, 112, 112),
-    "prelu": slopes,
+    "prelu": lambda size: {
+        "maps with a slope of each channel below zero": call(
+            qx=centred(*(shape := feature_maps(size))), weight=activations(shape[1]), **NEAR
+        )
+    },
 }
 """Configurations by the operator's name in its namespace."""
 

@@ -61,33 +61,24 @@ def parameters(count: int, fill: Fill = POSITIVE) -> TensorSpec:
 def dense(
     size: Preset, weights: str = "packed_linear", quantised: bool = False
 ) -> Iterable[Arguments]:
-    """A dense layer's tokens and weights."""
+    """A dense layer's tokens and weights, packed before or in each call."""
     for tokens, inputs, outputs, why in layers(size):
-        weight = packed(weights, outputs, inputs)
         yield {
             "X": centred(tokens, inputs) if quantised else real(tokens, inputs),
-            "W_prepack": weight,
-            **RESULT,
+            "W_prepack": packed(weights, outputs, inputs),
+            **{"weight": real(outputs, inputs), "bias": parameters(outputs, Fill()), **RESULT},
             **{"X_scale": SCALE, "X_zero_point": MIDDLE, "negative_slope": 0.01, WHY: why},
         }
-
-
-def unpacked(size: Preset) -> Iterable[Arguments]:
-    """A dense layer whose weights are packed in each call."""
-    for tokens, inputs, outputs, why in layers(size):
-        weight = real(outputs, inputs)
-        bias = parameters(outputs, Fill())
-        yield {"X": real(tokens, inputs), "weight": weight, "bias": bias, WHY: why}
 
 
 ONCE = "BERT-base, the weights of a feed-forward block, once before it serves"
 
 
-def weights(size: Preset, layout: str) -> Iterable[Arguments]:
+def weights(size: Preset, layout: str = "") -> Rows:
     """A dense layer's weights, packed or before they are."""
     _, inputs, outputs, _ = next(iter(layers(size)))
     weight = packed(layout, outputs, inputs) if layout else real(outputs, inputs)
-    yield {"W": weight, "W_prepack": weight, "B": parameters(outputs, Fill()), WHY: ONCE}
+    return {ONCE: call(W=weight, W_prepack=weight, B=parameters(outputs, Fill()))}
 
 
 def cell(size: Preset, gates: int, states: int = 1, layout: str = "packed_linear") -> Rows:
@@ -98,7 +89,7 @@ def cell(size: Preset, gates: int, states: int = 1, layout: str = "packed_linear
     bias = parameters(gates * width, Fill())
     return {
         "a recurrent layer of 512 units at the default size, one step of a batch": call(
-            input=real(samples, width),
+            input=state,
             hx=(state,) * states if states > 1 else state,
             **dict.fromkeys(("w_ih", "w_hh"), weight),
             **dict.fromkeys(("b_ih", "b_hh", "bias_ih", "bias_hh"), bias),
@@ -112,54 +103,39 @@ LAST = {2: "channels_last", 3: "channels_last_3d"}
 
 def maps(size: Preset, axes: int) -> tuple[tuple[int, ...], str]:
     """The shape of a convolution's data, by the number of its spatial axes, and what they are."""
-    if axes == 1:
-        return network_maps(size, 512, 1600), "512 channels over time"
-    if axes == 2:
-        return feature_maps(size), "ResNet's first stage, a 3 x 3 layer, channels last"
-    shape = network_maps(size, 64, 16, 56, 56, samples=1)
-    return shape, "R3D-18's first stage, channels last"
+    volumes = network_maps(size, 64, 16, 56, 56, samples=1)
+    return {
+        1: (network_maps(size, 512, 1600), "512 channels over time"),
+        2: (feature_maps(size), "ResNet's first stage, a 3 x 3 layer, channels last"),
+        3: (volumes, "R3D-18's first stage, channels last"),
+    }[axes]
 
 
 def convolution(
-    size: Preset, axes: int, transposed: bool = False, dynamic: bool = False
-) -> Iterable[Arguments]:
+    size: Preset, axes: int, transposed: bool, dynamic: bool = False, weights: str = ""
+) -> Rows:
     """A convolution's data and weights of three elements along each axis; of four if it is
-    transposed, which then doubles the extents."""
+    transposed, which then doubles the extents. Or the weights alone, in this layout."""
     shape, why = maps(size, axes)
-    channels = shape[1]
-    order = LAST.get(axes, "")
-    data = (
-        TensorSpec(shape, "float32", memory_format=order)
-        if dynamic
-        else activations(*shape, order=order)
-    )
-    name = f"packed_conv{'_transpose' * transposed}{axes}d"
-    weight = packed(name, channels, channels, *(3 + transposed,) * axes)
-    ones = (1,) * axes
-    yield {
-        **{"qx": data, "qaccum": data, "weight": weight, "packed_weight": weight},
-        **dict.fromkeys(("stride", "padding", "dilation"), ones),
-        **{"groups": 1, **RESULT},
-        WHY: "a decoder's layer, which doubles the extents" if transposed else why,
-    }
-
-
-def of_convolution(
-    size: Preset, axes: int, transposed: bool, is_packed: bool
-) -> Iterable[Arguments]:
-    """A convolution's weights, packed or before they are."""
-    channels = maps(size, axes)[0][1]
-    ones = (1,) * axes
-    shape = (channels, channels, *(3 + transposed,) * axes)
-    layout = "dense" if transposed else "per_channel"
-    if is_packed:
-        layout = f"packed_conv{'_transpose' * transposed}{axes}d"
-    weight = packed(layout, *shape)
-    yield {
-        **{"weight": weight, "packed_weights": weight, "bias": parameters(channels, Fill())},
-        **dict.fromkeys(("padding", "dilation"), ones),
-        **{"stride": (1 + transposed,) * axes, "output_padding": (0,) * axes, "groups": 1},
-        WHY: f"weights of {channels} maps from as many",
+    if transposed:
+        why = "a decoder's layer, which doubles the extents"
+    channels, order = shape[1], LAST.get(axes, "")
+    data = activations(*shape, order=order)
+    if dynamic:
+        data = TensorSpec(shape, "float32", memory_format=order)
+    layout = weights or f"packed_conv{'_transpose' * transposed}{axes}d"
+    weight = packed(layout, channels, channels, *(3 + transposed,) * axes)
+    return {
+        f"weights of {channels} maps from as many" if weights else why: call(
+            **dict.fromkeys(("qx", "qaccum"), data),
+            **dict.fromkeys(("weight", "packed_weight", "packed_weights"), weight),
+            **dict.fromkeys(("padding", "dilation"), (1,) * axes),
+            bias=parameters(channels, Fill()),
+            stride=(1 + transposed,) * axes,
+            output_padding=(0,) * axes,
+            groups=1,
+            **RESULT,
+        )
     }
 
 
@@ -179,56 +155,53 @@ FORMS: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
 
 def convolutions() -> dict[str, Variants]:
     """The configurations of the operators of convolutions."""
+    part = functools.partial
     found: dict[str, Variants] = {}
     for name, (axes, fused, read) in FORMS.items():
         transposed = "transpose" in name
-        layer = functools.partial(convolution, axes=axes, transposed=transposed)
-        weight = functools.partial(of_convolution, axes=axes, transposed=transposed)
+        layer = part(convolution, axes=axes, transposed=transposed)
         found |= {
             **{f"{name}{form}": layer for form in fused},
-            f"{name}_dynamic": functools.partial(layer, dynamic=True),
-            f"{name}_prepack": functools.partial(weight, is_packed=False),
-            **{f"{name}_{what}": functools.partial(weight, is_packed=True) for what in read},
+            f"{name}_dynamic": part(layer, dynamic=True),
+            f"{name}_prepack": part(layer, weights="dense" if transposed else "per_channel"),
+            **{f"{name}_{what}": part(layer, weights=f"packed_{name}") for what in read},
         }
     return found
 
 
-def table(size: Preset, layout: str) -> Iterable[Arguments]:
-    """Bags of rows of a quantised table."""
+def table(size: Preset, layout: str) -> Rows:
+    """Bags of rows of a quantised table, of which there are no maxima."""
     words = size.extent(100_000)
-    for why, kind, count, each, width, drawn in BAGS:
-        # Quantised tables have no maxima.
-        if kind != "max":
-            bags = size.extent(count)
-            begins = literal(tuple(range(0, bags * each, each)))
-            yield {
-                "weight": packed(layout, words, width, dtype=UNSIGNED),
-                "indices": fixed(bags * each, fill=drawn(words), dtype=INDEX),
-                "offsets": fixed(bags, fill=begins, dtype=INDEX),
-                "mode": KINDS.index(kind),
-                WHY: why,
-            }
-
-
-def rows(size: Preset, layout: str) -> Iterable[Arguments]:
-    """Single rows of a quantised table."""
-    words = size.extent(100_000)
-    yield {
-        "weight": packed(layout, words, 64, dtype=UNSIGNED),
-        "indices": fixed(size.extent(2048), fill=below(words), dtype=INDEX),
-        WHY: "a recommender, single rows of a table",
+    return {
+        why: call(
+            weight=packed(layout, words, width, dtype=UNSIGNED),
+            indices=fixed((bags := size.extent(count)) * each, fill=drawn(words), dtype=INDEX),
+            offsets=fixed(bags, fill=literal(tuple(range(0, bags * each, each))), dtype=INDEX),
+            mode=KINDS.index(kind),
+        )
+        for why, kind, count, each, width, drawn in BAGS
+        if kind != "max"
     }
 
 
-def whole_table(size: Preset, layout: str = "") -> Iterable[Arguments]:
+def rows(size: Preset, layout: str) -> Rows:
+    """Single rows of a quantised table."""
+    words = size.extent(100_000)
+    return {
+        "a recommender, single rows of a table": call(
+            weight=packed(layout, words, 64, dtype=UNSIGNED),
+            indices=fixed(size.extent(2048), fill=below(words), dtype=INDEX),
+        )
+    }
+
+
+def whole_table(size: Preset, layout: str = "") -> Rows:
     """A whole table, quantised or before it is."""
     words = size.extent(100_000)
     spec = packed(layout, words, 64, dtype=UNSIGNED) if layout else real(words, 64)
     extremes = fixed(words, 2, fill=ascending(-4, 4), dtype="float32")
-    yield {
-        **{"weight": spec, "W_prepack": spec, "rowwise_min_max": extremes},
-        WHY: "a recommender's table, once before it serves",
-    }
+    why = "a recommender's table, once before it serves"
+    return {why: call(weight=spec, W_prepack=spec, rowwise_min_max=extremes)}
 
 
 def tables() -> dict[str, Variants]:
@@ -262,17 +235,15 @@ BY_NAME: dict[str, Variants] = {
     **dict.fromkeys(("linear", "linear_relu", "linear_leaky_relu", "linear_tanh"), QUANTISED),
     **dict.fromkeys(
         (
-            "linear_dynamic",
-            "linear_relu_dynamic",
+            *("linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16_unpacked_weight"),
             "linear_with_input_q_dq_qweight_dq_output_fp32",
             "linear_with_input_q_dq_qweight_dq_relu_output_fp32",
         ),
         dense,
     ),
     **dict.fromkeys(("linear_dynamic_fp16", "linear_relu_dynamic_fp16"), FULL_HALF),
-    "linear_dynamic_fp16_unpacked_weight": unpacked,
     "linear_prepack": functools.partial(weights, layout="per_channel"),
-    "linear_prepack_fp16": functools.partial(weights, layout=""),
+    "linear_prepack_fp16": weights,
     "linear_unpack": functools.partial(weights, layout="packed_linear"),
     "linear_unpack_fp16": functools.partial(weights, layout="packed_linear_fp16"),
     "int4mm_packed_weight_cpu": lambda size: {

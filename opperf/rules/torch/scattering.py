@@ -12,7 +12,7 @@ from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.indexing import CHOSEN, EXPERTS, edges, expanded_index, shuffled, to_classes
 from opperf.rules.torch.replacing import cache
-from opperf.rules.values import Arguments, call, fixed, named, tensor, tensors
+from opperf.rules.values import NORMAL, Arguments, call, fixed, named, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -22,10 +22,10 @@ SOURCE = named("self dim index source")
 SENT_BY = named("self dim index src")
 
 
-def messages(size: Preset, **fill: Fill) -> Arguments:
+def messages(size: Preset, fill: Fill = NORMAL) -> Arguments:
     """Features of nodes, the node that each edge leads to, and the message along it."""
     count = edges(size)
-    data, sent = tensor(nodes(size), FEATURES), tensor(count, FEATURES, **fill)
+    data, sent = tensor(nodes(size), FEATURES), tensor(count, FEATURES, fill=fill)
     return SOURCE(data, 0, indices((count,), nodes(size)), sent)
 
 

@@ -223,7 +223,7 @@ def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Images to other extents, or the gradient of that."""
     smooth = "_aa" in operator.name
     for why, before, after in images(size) if smooth else signals(size, spatial_axes(operator)):
-        offered = {
+        offered: Arguments = {
             **dict.fromkeys(("self", "input"), tensor(*before)),
             "grad_output": tensor(*before[:2], *after),
             "output_size": after,
