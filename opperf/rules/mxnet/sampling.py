@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from opperf.model import Argument, Fill, Operator
-from opperf.operations.uses import Table, merge, use
-from opperf.rules.configurations import WHY
+from opperf.model import Fill, Operator
+from opperf.operations.uses import Table, ToRoles, merge, use
+from opperf.rules.configurations import DTYPE, HALF, TAGS, WHY
 from opperf.rules.deviations import NotFinite
-from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import Shape, column, shapes, square, tall, vector
+from opperf.rules.registering import Families, Rows, entry_of
+from opperf.rules.shapes import Shape, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
+    ABOVE_ONE,
+    NORMAL,
     POSITIVE,
     PROBABILITY,
     SIMPLEX,
     Arguments,
     below,
     between,
+    call,
     fixed,
     tensor,
+    without_gradients,
 )
+from opperf.rules.variants import Variants, add_rows
 
 DRAWN = "-shape -dtype -data -size -out"
 """Arguments that do not affect the distribution, in the text of a use."""
@@ -50,12 +55,9 @@ OF_ND = {
 }
 
 OF_NUMPY = {
+    **{name: (name, "loc scale") for name in ("gumbel", "laplace", "logistic", "normal")},
     "exponential": ("exponential", "scale"),
     "gamma": ("gamma", "shape scale"),
-    "gumbel": ("gumbel", "loc scale"),
-    "laplace": ("laplace", "loc scale"),
-    "logistic": ("logistic", "loc scale"),
-    "normal": ("normal", "loc scale"),
     "normal_n": ("normal", "loc scale"),
     "pareto": ("pareto", "a"),
     "powerd": ("power", "a"),
@@ -67,10 +69,26 @@ OF_NUMPY = {
 """Distributions of `mx.np`, and the roles of their parameters."""
 
 
-def bernoulli_roles(prob: Any, logit: Any, is_logit: bool, size: Any) -> dict[str, Any]:
+def roles_of(names: str) -> ToRoles:
+    """The parameters by these names, which are theirs as numbers; tensors stand for those that are
+    None."""
+
+    def convert(
+        size: Any, input1: Any = None, input2: Any = None, **numbers: Any
+    ) -> dict[str, Any]:
+        tensors = iter((input1, input2))
+        own = ((name, numbers[name]) for name in names.split())
+        return {name: next(tensors) if value is None else value for name, value in own}
+
+    return convert
+
+
+def bernoulli_roles(
+    prob: Any, logit: Any, is_logit: bool, size: Any, input1: Any = None
+) -> dict[str, Any]:
     """One trial and its probability."""
     assert not is_logit and logit is None
-    return {"n": 1, "p": prob}
+    return {"n": 1, "p": input1 if prob is None else prob}
 
 
 def choice_roles(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, Any]:
@@ -85,7 +103,7 @@ OPERATIONS: Table = merge(
     {f"_random_{name}_like": one for name, one in OF_ND.items() if name != "binomial"},
     {f"sample_{name}": one for name, one in OF_ND.items()},
     {
-        f"_npi_{name}": use(f"random_{operation}", f"{roles} -size")
+        f"_npi_{name}": use(f"random_{operation}", roles_of(roles))
         for name, (operation, roles) in OF_NUMPY.items()
     },
     {
@@ -114,26 +132,14 @@ SLOW = "negative_binomial"
 """In the names of operators that take some 300 ns for an element, the logarithms of their densities
 included: as mixtures they draw from a gamma and from a Poisson distribution."""
 
+NARROW: Arguments = {DTYPE: "float16", TAGS: (HALF,)}
+
 
 def drawn(operator: Operator, size: Preset) -> tuple[Shape, ...]:
     """The shapes of draws: those of most operators, with a quarter of the rows for slow ones."""
     share = 4 if SLOW in operator.name else 1
     return tuple((max(1, rows // share), columns) for rows, columns in shapes(size))
 
-
-NUMBERS: dict[str, dict[str, Argument]] = {
-    "random_uniform": {"low": 0.0, "high": 1.0},
-    "random_normal": {"loc": 0.0, "scale": 1.0},
-    "random_gamma": {"alpha": 2.0, "beta": 1.0},
-    "random_exponential": {"lam": 1.0},
-    "random_poisson": {"lam": 4.0},
-    "random_binomial": {"n": 10, "p": 0.5},
-    "random_negative_binomial": {"k": 4, "p": 0.5},
-    "random_generalized_negative_binomial": {"mu": 2.0, "alpha": 0.5},
-    # The operator takes integer dtypes only, and the engine would set the requested one.
-    "random_randint": {"low": 0, "high": 100, "dtype": "int32"},
-}
-"""Scalar parameters of distributions, with ordinary values."""
 
 STANDS_FOR = {
     "uniform": "weights, as Glorot's initialisation draws them",
@@ -154,44 +160,79 @@ STANDS_FOR = {
     "powerd": "numbers below 1, most of them near it",
     "weibull": "lifetimes of parts, for survival analysis",
 }
-"""Uses of the draws of each distribution, by the operator's name without affixes."""
-
-PREFIXES, SUFFIXES = ("_npi_", "_", "random_", "sample_"), ("_like", "_n")
-"""Affixes of operators' names that are not the distribution's."""
+"""Uses of the draws of each distribution."""
 
 
-def draws_of(operator: Operator) -> str:
-    """The use of the operator's draws in practice."""
-    name = operator.name
-    for prefix in PREFIXES:
-        name = name.removeprefix(prefix)
-    for suffix in SUFFIXES:
-        name = name.removesuffix(suffix)
-    return STANDS_FOR[name]
+EMBEDDING = "an embedding's vectors in half precision, as {} draw them"
 
+NUMBERS: dict[str, tuple[Arguments, Arguments, str]] = {
+    "random_uniform": (
+        {"low": 0.0, "high": 1.0},
+        {"low": -0.07, "high": 0.07, **NARROW},
+        EMBEDDING.format("Gluon's defaults"),
+    ),
+    "random_normal": (
+        {"loc": 0.0, "scale": 1.0},
+        {"loc": 0.0, "scale": 0.02, **NARROW},
+        EMBEDDING.format("transformers"),
+    ),
+    "random_gamma": (
+        *({"alpha": 2.0, "beta": 1.0}, {"alpha": 0.1, "beta": 1.0}),
+        "a sparse Dirichlet's numbers, most near zero: a shape below 1, and a power of each",
+    ),
+    "random_exponential": (
+        *({"lam": 1.0}, {"lam": 1.0, DTYPE: "float64"}),
+        "waiting times in double precision, as a simulation's clock sums them",
+    ),
+    "random_poisson": (
+        *({"lam": 4.0}, {"lam": 100.0}),
+        "counts of about 100, as the photons of a bright pixel: drawn by rejection",
+    ),
+    "random_binomial": (
+        *({"n": 10, "p": 0.5}, {"n": 1000, "p": 0.3}),
+        "successes of 1000 trials, as visitors who buy",
+    ),
+    "random_negative_binomial": (
+        *({"k": 4, "p": 0.5}, {"k": 2, "p": 0.01}),
+        "counts of hundreds, as reads of abundant genes: drawn by rejection",
+    ),
+    "random_generalized_negative_binomial": (
+        *({"mu": 2.0, "alpha": 0.5}, {"mu": 100.0, "alpha": 2.0}),
+        "counts of about 100 of a large dispersion: a gamma's shape below 1, and rejection",
+    ),
+    # The operator takes integer dtypes only, and the engine would set the requested one.
+    "random_randint": (
+        {"low": 0, "high": 100, "dtype": "int32"},
+        {"low": 0, "high": 2**40, "dtype": "int64"},
+        "positions of a corpus's tokens, which need 64 bits",
+    ),
+}
+"""Scalar parameters of distributions by the operator: ordinary ones, and those of another algorithm
+or dtype, with why."""
 
 FORMS = ("a square matrix", "many short rows")
 """Descriptions of the two shapes of draws."""
 
 
-@FAMILIES.add(*NUMBERS)
+LIKE = {
+    f"_{name}_like": name for name in NUMBERS if name not in ("random_binomial", "random_randint")
+}
+"""Operators that draw in the shape of a tensor, and those of `NUMBERS` of their distributions."""
+
+
+@FAMILIES.add(*NUMBERS, *LIKE)
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and the shape of the draws."""
-    for shape, form in zip(drawn(operator, size), FORMS, strict=True):
-        why = f"{form} of {draws_of(operator)}"
-        yield {**entry_of(NUMBERS, operator), "shape": shape, WHY: why}
-
-
-WITHOUT_LIKE = ("random_binomial", "random_randint")
-
-
-@FAMILIES.add(*(f"_{name}_like" for name in NUMBERS if name not in WITHOUT_LIKE))
-def like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and a tensor of the draws' shape."""
-    numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
-    for shape, form in zip(drawn(operator, size), FORMS, strict=True):
-        why = f"{draws_of(operator)}, in the shape of {form}"
-        yield {**numbers, "data": fixed(*shape), WHY: why}
+    """The parameters of a distribution, and the shape of the draws or a tensor of it."""
+    square, rows = drawn(operator, size)
+    name = LIKE.get(operator.name, operator.name)
+    numbers, others, why = NUMBERS[name]
+    use_of = STANDS_FOR[name.removeprefix("random_")]
+    if operator.name in LIKE:
+        yield {**numbers, "data": fixed(*square), WHY: f"{use_of}, in the shape of {FORMS[0]}"}
+        yield {**others, "data": fixed(*rows), WHY: why}
+    else:
+        yield {**numbers, "shape": square, WHY: f"{FORMS[0]} of {use_of}"}
+        yield {**others, "shape": rows, WHY: why}
 
 
 PARAMETERS: dict[str, Fill] = {
@@ -208,25 +249,13 @@ PARAMETERS: dict[str, Fill] = {
 }
 """Fills of parameters that are tensors, with an element for each row of draws."""
 
-SAMPLED = (
-    "sample_uniform",
-    "sample_normal",
-    "sample_gamma",
-    "sample_exponential",
-    "sample_poisson",
-    "sample_binomial",
-    "sample_negative_binomial",
-    "sample_generalized_negative_binomial",
-)
-
-
 OF_EACH = (
     "many draws of each distribution, as a Monte Carlo estimate takes",
     "few draws of each of many distributions, as the paths of a forecast",
 )
 
 
-@FAMILIES.add(*SAMPLED)
+@FAMILIES.add(*(name.replace("random_", "sample_") for name in NUMBERS if name != "random_randint"))
 def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution for each row, and the number of draws in a row."""
     for (rows, columns), why in zip(drawn(operator, size), OF_EACH, strict=True):
@@ -238,99 +267,127 @@ def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("sample_multinomial", "sample_categorical")
-def categories(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def categories(operator: Operator, size: Preset) -> Rows:
     """Probabilities in each row, and the number of draws; also with the draws' log-probabilities.
 
     In MXNet 2 this operator is called categorical, and multinomial is one that counts the draws of
     each class.
     """
-    rows, classes = tall(size)
+    data, shape = tensor(*tall(size), fill=SIMPLEX), (size.extent(10),)
     if operator.parameter("n"):
-        yield {
-            "n": fixed(rows, fill=below(20, start=1)),
-            "p": fixed(rows, classes, fill=SIMPLEX),
-            WHY: "trials by each row's probabilities, counted by class",
-        }
-        return
-    yield {
-        "data": fixed(rows, classes, fill=SIMPLEX),
-        "shape": (size.extent(10),),
-        WHY: "a few classes by each row's probabilities, as the topics of documents",
-    }
-    yield {
-        "data": tensor(rows, classes, fill=SIMPLEX),
-        "shape": (size.extent(10),),
-        "get_prob": True,
-        WHY: "actions with their log-probabilities, as policy gradients need them",
+        trials = fixed(data.shape[0], fill=below(20, start=1))
+        why = "trials by each row's probabilities, counted by class"
+        return {why: without_gradients(call(n=trials, p=data))}
+    return {
+        "a few classes by each row's probabilities, as the topics of documents": without_gradients(
+            call(data=data, shape=shape)
+        ),
+        "actions with their log-probabilities, as policy gradients need them": call(
+            data=data, shape=shape, get_prob=True
+        ),
     }
 
 
-@FAMILIES.add("_sample_unique_zipfian")
-def zipfian(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The number of classes and of draws."""
-    why = "candidates of a sampled softmax over a large vocabulary, each drawn once"
-    yield {"range_max": size.extent(100_000), "shape": (1, size.extent(4096)), WHY: why}
+class OfEach(NamedTuple):
+    """Draws of `mx.np` by numbers, and by tensors of parameters, whose gradients MXNet has of
+    some."""
+
+    numbers: Arguments
+    fills: tuple[Fill, ...]
+    """Of the tensors, which take the places of the first numbers."""
+    why: str
+    gradient: bool = True
 
 
-@FAMILIES.add("shuffle")
-def shuffle(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, whose rows are shuffled."""
-    few, many = shapes(size)
-    yield {"data": fixed(*few), WHY: "few long rows: each move copies a block of memory"}
-    yield {"data": fixed(*many), WHY: "many short rows, as samples before an epoch of training"}
+LOC_AND_SCALE: Arguments = {"loc": 0.0, "scale": 1.0}
+UNIFORM = OfEach(
+    {"low": 0.0, "high": 1.0},
+    (PARAMETERS["low"], PARAMETERS["high"]),
+    "trials of a random search, each option between bounds of its own",
+    gradient=False,
+)
 
-
-NUMPY: dict[str, dict[str, Argument]] = {
-    "_npi_uniform": {"low": 0.0, "high": 1.0},
-    "_npi_uniform_n": {"low": 0.0, "high": 1.0},
-    "_npi_normal": {"loc": 0.0, "scale": 1.0},
-    "_npi_normal_n": {"loc": 0.0, "scale": 1.0},
-    "_npi_gumbel": {"loc": 0.0, "scale": 1.0},
-    "_npi_laplace": {"loc": 0.0, "scale": 1.0},
-    "_npi_logistic": {"loc": 0.0, "scale": 1.0},
-    "_npi_gamma": {"shape": 2.0, "scale": 1.0},
-    "_npi_bernoulli": {"prob": 0.5, "logit": None, "is_logit": False},
-    "_npi_exponential": {"scale": 1.0},
-    "_npi_rayleigh": {"scale": 1.0},
-    "_npi_pareto": {"a": 2.0},
-    "_npi_powerd": {"a": 2.0},
-    "_npi_weibull": {"a": 2.0},
+NUMPY = {
+    "_npi_normal": OfEach(
+        LOC_AND_SCALE,
+        (NORMAL, POSITIVE),
+        "latent numbers by a mean and a deviation each, as a variational autoencoder",
+    ),
+    "_npi_normal_n": OfEach(
+        LOC_AND_SCALE,
+        (NORMAL, POSITIVE),
+        "populations by a mean and a deviation of each number, as evolution strategies",
+    ),
+    "_npi_uniform": UNIFORM,
+    "_npi_uniform_n": UNIFORM,
+    "_npi_gumbel": OfEach(
+        LOC_AND_SCALE, (NORMAL,), "scores of classes with noise, whose largest is a draw of a class"
+    ),
+    "_npi_laplace": OfEach(LOC_AND_SCALE, (NORMAL,), "answers to queries with noise about each"),
+    "_npi_logistic": OfEach(LOC_AND_SCALE, (NORMAL,), "scores of gates with noise about each"),
+    "_npi_gamma": OfEach(
+        {"shape": 2.0, "scale": 1.0},
+        (between(0.1, 0.9),),
+        "a sparse Dirichlet's numbers, each by a shape of its own below 1",
+        gradient=False,
+    ),
+    "_npi_bernoulli": OfEach(
+        {"prob": 0.5, "logit": None, "is_logit": False},
+        (PROBABILITY,),
+        "units by a probability each, as a Boltzmann machine's",
+        gradient=False,
+    ),
+    "_npi_exponential": OfEach({"scale": 1.0}, (POSITIVE,), "times by the mean of each server"),
+    "_npi_rayleigh": OfEach({"scale": 1.0}, (POSITIVE,), "amplitudes by each user's strength"),
+    "_npi_pareto": OfEach({"a": 2.0}, (ABOVE_ONE,), "losses by the tail of each contract"),
+    "_npi_powerd": OfEach({"a": 2.0}, (POSITIVE,), "shares by a power each", gradient=False),
+    "_npi_weibull": OfEach(
+        {"a": 2.0}, (POSITIVE,), "lifetimes by a shape each, of parts that fail early or wear out"
+    ),
 }
-"""Scalar parameters of `mx.np`'s distributions."""
+"""Parameters of `mx.np`'s distributions."""
 
 
 @FAMILIES.add(*NUMPY)
 def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and the shape of the draws."""
-    for shape, form in zip(shapes(size), FORMS, strict=True):
-        why = f"{form} of {draws_of(operator)}"
-        yield {**entry_of(NUMPY, operator), "size": shape, WHY: why}
-
-
-@FAMILIES.add("_npi_choice")
-def choice(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The population and the number of draws, with repetition and without."""
-    (pool,) = vector(size)
-    yield {
-        "a": pool,
-        "size": square(size),
-        "replace": True,
-        "weighted": False,
-        WHY: "as many positions as there are, with repetition, as a bootstrap's samples",
+    square, (rows, columns) = shapes(size)
+    one = entry_of(NUMPY, operator)
+    use_of = STANDS_FOR[operator.name.removeprefix("_npi_").removesuffix("_n")]
+    yield {**one.numbers, "size": square, WHY: f"{FORMS[0]} of {use_of}"}
+    # `_n` takes the extents that come before those of the parameters.
+    before = operator.name.endswith("_n")
+    shape = (columns,) if before or one is UNIFORM else (rows, columns)
+    tensors: Arguments = {
+        f"input{i}": tensor(*shape, fill=fill, gradient=one.gradient)
+        for i, fill in enumerate(one.fills, 1)
     }
-    rows, _ = column(size)
-    yield {
-        "a": pool,
-        "size": (rows,),
-        "replace": False,
-        "weighted": False,
-        WHY: "few of many positions, without repetition, as a mini-batch of samples",
-    }
+    given: Arguments = dict.fromkeys(list(one.numbers)[: len(tensors)])
+    extents = (rows,) if before else (rows, columns)
+    yield {**tensors, **one.numbers, **given, "size": extents, WHY: one.why}
 
 
-@FAMILIES.add("_npi_multinomial")
-def multinomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Trials of six equally likely classes, whose draws are counted."""
-    rows, _ = column(size)
-    why = "throws of a die, counted by its faces, in many repetitions"
-    yield {"n": 20, "pvals": (1 / 6,) * 6, "size": (rows,), WHY: why}
+VARIANTS: dict[str, Variants] = {
+    "_sample_unique_zipfian": lambda size: {
+        "candidates of a sampled softmax over a large vocabulary, each drawn once": call(
+            range_max=size.extent(100_000), shape=(1, size.extent(4096))
+        )
+    },
+    "shuffle": lambda size: {
+        "few long rows: each move copies a block of memory": call(data=fixed(*square(size))),
+        "many short rows, as samples before an epoch of training": call(data=fixed(*tall(size))),
+    },
+    "_npi_choice": lambda size: {
+        why: call(a=vector(size)[0], size=shape, replace=replace, weighted=False)
+        for shape, replace, why in (
+            (square(size), True, "as many positions as there are, with repetition: a bootstrap"),
+            (line(size), False, "few of many positions, without repetition: a mini-batch"),
+        )
+    },
+    "_npi_multinomial": lambda size: {
+        "throws of a die, counted by its faces, in many repetitions": call(
+            n=20, pvals=(1 / 6,) * 6, size=line(size)
+        )
+    },
+}
+add_rows(FAMILIES.add, VARIANTS)

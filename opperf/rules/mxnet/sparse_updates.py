@@ -15,7 +15,7 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.optimizers import state_tensor, update
-from opperf.rules.mxnet.sampling import NUMBERS, WITHOUT_LIKE
+from opperf.rules.mxnet.sampling import LIKE, NUMBERS
 from opperf.rules.mxnet.sparse import MAKERS, OF_BATCH, ROWS, WHOLE, WHYS, WIDTH, table_shape
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.sizes import Preset
@@ -104,34 +104,27 @@ def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-DRAWN = tuple(name for name in NUMBERS if name not in WITHOUT_LIKE)
-"""Generators that fill a row-sparse tensor."""
-
-
 def drawn_weight(size: Preset, dtype: str = REQUESTED) -> TensorSpec:
     """Row-sparse weights of a layer, small as drawing is slow."""
     shape = (size.extent(1024), WIDTH)
     return sparse(ROWS, *shape, density=WHOLE, fill=ZEROS, dtype=dtype, gradient=False)
 
 
-@FAMILIES.also(*DRAWN, "random_randint")
+@FAMILIES.also(*(name for name in NUMBERS if name != "random_binomial"))
 def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights to initialise, all of whose rows are drawn."""
-    numbers = entry_of(NUMBERS, operator)
+    numbers, *_ = entry_of(NUMBERS, operator)
     weight = drawn_weight(size, str(numbers.get("dtype", REQUESTED)))
     why = "row-sparse weights to initialise, all of whose rows are drawn"
     yield {**numbers, "shape": weight.shape, OUTPUT: weight, WHY: why}
 
 
-@FAMILIES.also(*(f"_{name}_like" for name in DRAWN))
+@FAMILIES.also(*LIKE)
 def sparse_random_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights, in whose shape numbers are drawn."""
-    numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
-    yield {
-        **numbers,
-        "data": drawn_weight(size),
-        WHY: "as many numbers as row-sparse weights have, drawn anew",
-    }
+    why = "as many numbers as row-sparse weights have, drawn anew"
+    numbers, *_ = NUMBERS[LIKE[operator.name]]
+    yield {**numbers, "data": drawn_weight(size), WHY: why}
 
 
 @FAMILIES.also("_zeros")
