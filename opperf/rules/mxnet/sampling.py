@@ -357,7 +357,7 @@ def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**one.numbers, "size": square, WHY: f"{FORMS[0]} of {use_of}"}
     # `_n` takes the extents that come before those of the parameters.
     before = operator.name.endswith("_n")
-    shape = (columns,) if before or one is UNIFORM else (rows, columns)
+    shape = (1 if before or one is UNIFORM else rows, columns)
     tensors: Arguments = {
         f"input{i}": tensor(*shape, fill=fill, gradient=one.gradient)
         for i, fill in enumerate(one.fills, 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.model import Argument, Operator
-from opperf.operations.uses import Roles, Table, Use, as_list, merge, use
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Choice, Roles, Table, Use, as_list, merge, use
 from opperf.rules.bert import UNITS, few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
-from opperf.rules.image_shapes import feature_maps
+from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -74,7 +74,16 @@ def split_along(axis: int) -> Use:
     return use("split", split_roles, to_arguments=arguments_of)
 
 
+def unstack_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor, the axis, and its extent, which the operator takes as the number of parts."""
+    x, axis = roles["x"], roles["axis"]
+    assert isinstance(x, TensorSpec)
+    assert isinstance(axis, int)
+    return {"data": x, "axis": axis, "num_outputs": x.shape[axis]}
+
+
 SPLIT = use("split", split_roles)
+UNSTACK = use("unstack", "x=data axis -num_outputs -squeeze_axis", to_arguments=unstack_arguments)
 RESHAPE = use("reshape", "x=a shape=newshape")
 REPEAT = use("repeat", "x=data times=repeats axis")
 BROADCAST = use("broadcast", "x=data|array shape")
@@ -105,7 +114,7 @@ OPERATIONS: Table = merge(
         "Flatten": use("flatten", "x=data"),
         "Pad": use("pad", pad_roles),
         "Reshape": use("reshape", reshape_roles),
-        "SliceChannel": SPLIT,
+        "SliceChannel": Choice("squeeze_axis", {None: SPLIT, True: UNSTACK}),
         "SwapAxis": use("swapaxes", "x=data axis1=dim1 axis2=dim2"),
         "_contrib_arange_like": use("arange_like", "x=data axis"),
         "_contrib_dynamic_reshape": use("reshape", "x=data shape"),
@@ -307,7 +316,7 @@ def projections(size: Preset) -> Shape:
 GATES = "columns in four parts, as the gates of an LSTM: a copy for each row"
 DEVICES = "rows in equal parts, as a batch for several devices: each part is one copy"
 QUERIES_KEYS_VALUES = "queries, keys and values of GPT-2, from one dense layer"
-SHUFFLED = "channels of feature maps in two halves, for ShuffleNet's blocks"
+SHUFFLED = "ShuffleNet v2, stage 2: channels in two halves, for a block's branches"
 
 
 @FAMILIES.add("SliceChannel")
@@ -320,7 +329,7 @@ def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
             (square(size), {"num_outputs": PARTS, "axis": 1, WHY: GATES}),
             (square(size), {"num_outputs": PARTS, "axis": 0, WHY: DEVICES}),
             (projections(size), tokens_apart),
-            (feature_maps(size), {"num_outputs": 2, "axis": 1, WHY: SHUFFLED}),
+            (network_maps(size, 116, 28, 28), {"num_outputs": 2, "axis": 1, WHY: SHUFFLED}),
         ),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import feature_maps
+from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square, tall
@@ -61,9 +61,14 @@ def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2, WHY: why}
     first = "the first token of BERT-base's sentences, which its classifier reads"
     yield {"data": tensor(*few_sentences(size)), "axis": 1, "begin": 0, "end": 1, WHY: first}
-    maps = feature_maps(size)
-    half = "half of the channels of feature maps, for ShuffleNet's blocks"
-    yield {"data": tensor(*maps), "axis": 1, "begin": 0, "end": maps[1] // 2, WHY: half}
+    half = "ShuffleNet v2, stage 2: half of the channels, for a block's first branch"
+    yield {
+        "data": tensor(*network_maps(size, 116, 28, 28)),
+        "axis": 1,
+        "begin": 0,
+        "end": 58,
+        WHY: half,
+    }
 
 
 @FAMILIES.add("slice_like")

@@ -98,14 +98,13 @@ SLICE = named("self dim start end")
 def parts_of(size: Preset) -> dict[str, dict[str, Any]]:
     """Tensors, the axis and both ends of a part of each, by why it is taken."""
     batch, length, width = few_sentences(size)
-    maps = feature_maps(size)
     return {
         "the first tokens, as a prompt's": SLICE(tensor(batch, length, width), 1, 0, length // 2),
         "the keys in a joint projection of queries, keys and values, as GPT-2's": SLICE(
             tensor(batch, length, 3 * width), 2, width, 2 * width
         ),
-        "half of the channels of feature maps, for ShuffleNet's branches": SLICE(
-            tensor(*maps), 1, maps[1] // 2, maps[1]
+        "ShuffleNet v2, stage 2: half of the channels, for a block's second branch": SLICE(
+            tensor(*network_maps(size, 116, 28, 28)), 1, 58, 116
         ),
     }
 
