@@ -20,7 +20,7 @@ from opperf.rules.bert import (
 )
 from opperf.rules.configurations import TAGS, TOKENS, WHY
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, Shape, cube, shapes, slim, square, tall, tiny
+from opperf.rules.shapes import FEW, Shape, cube, in_cache, shapes, slim, square, tall, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PADDED, below, fixed, tensor, zipf
 from opperf.rules.variants import Row, add_rows
@@ -126,10 +126,11 @@ def sequence(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 def outputs(size: Preset) -> tuple[tuple[str, Shape], ...]:
-    """Shapes of outputs of layers, each with what it is: about as many elements in long rows and in
-    short ones."""
-    long, short = shapes(size)
-    return (("a wide layer's output", long), ("a narrow layer's output for many samples", short))
+    """Shapes of outputs of layers, each with what it is."""
+    return (
+        ("a wide layer's output", square(size)),
+        ("a few samples' output of a wide layer, which stays in cache", in_cache(size)),
+    )
 
 
 def classifiers(size: Preset) -> tuple[tuple[str, Shape], ...]:

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Fill, Operator, TensorSpec
-from opperf.operations import CanonicalOperation
+from opperf.model import Fill, TensorSpec
 from opperf.operations.uses import Roles, Table, use
 from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.configurations import FORM, TAGS, WHY
 from opperf.rules.deviations import NotFinite
 from opperf.rules.families.layers import INDEX
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import NORMAL, SIMPLEX, Arguments, below, fixed, literal, tensor
+from opperf.rules.values import NORMAL, SIMPLEX, Arguments, below, call, fixed, literal, tensor
+from opperf.rules.variants import Row, Variants, add_rows
 
 OPERATIONS: Table = {
     "_contrib_interleaved_matmul_encdec_qk": use(
@@ -114,59 +114,37 @@ def cross_layers(size: Preset) -> Iterable[Layer]:
 GENERATED = ("decode", FORM)
 
 
-@FAMILIES.operation("self_attention_scores")
-def self_scores(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Scores of tokens of one text."""
-    for layer in self_layers(size):
-        projected = layer.projections(3)
-        made: Roles = {"queries_keys_values": projected, "heads": layer.heads}
-        yield {**made, WHY: layer.why, TAGS: layer.tags}
+def heads(layer: Layer, **tensors: TensorSpec) -> Roles:
+    """The inputs of a layer by role."""
+    return {**tensors, "heads": layer.heads, WHY: layer.why, TAGS: layer.tags}
 
 
-@FAMILIES.operation("self_attention_context")
-def self_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Values of one text weighted."""
-    for layer in self_layers(size):
-        yield {
-            **{WHY: layer.why, TAGS: layer.tags},
-            "queries_keys_values": layer.projections(3),
-            "attention": layer.weights,
-            "heads": layer.heads,
-        }
-
-
-@FAMILIES.operation("cross_attention_scores")
-def cross_scores(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Scores of tokens of a sentence and its translation."""
-    for layer in cross_layers(size):
-        yield {
-            **{WHY: layer.why, TAGS: layer.tags},
-            "queries": layer.attending,
-            "keys_values": layer.projections(2),
-            "heads": layer.heads,
-        }
-
-
-@FAMILIES.operation("cross_attention_context")
-def cross_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Values of another sentence weighted."""
-    for layer in cross_layers(size):
-        yield {
-            **{WHY: layer.why, TAGS: layer.tags},
-            "keys_values": layer.projections(2),
-            "attention": layer.weights,
-            "heads": layer.heads,
-        }
-
-
-@FAMILIES.operation("divided_by_root_of_width")
-def scaled_queries(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def divided(size: Preset) -> Rows:
     """Queries divided by the root of their length."""
     batch, length = tokens(size)
-    yield {
-        WHY: "BERT-base, queries of every head, before their products with the keys",
-        "x": tensor(batch * HEADS, length, WIDTH),
-    }
+    why = "BERT-base, queries of every head, before their products with the keys"
+    return {why: call(x=tensor(batch * HEADS, length, WIDTH))}
+
+
+OF_OPERATIONS: dict[str, Variants] = {
+    "self_attention_scores": lambda size: [
+        heads(layer, queries_keys_values=layer.projections(3)) for layer in self_layers(size)
+    ],
+    "self_attention_context": lambda size: [
+        heads(layer, queries_keys_values=layer.projections(3), attention=layer.weights)
+        for layer in self_layers(size)
+    ],
+    "cross_attention_scores": lambda size: [
+        heads(layer, queries=layer.attending, keys_values=layer.projections(2))
+        for layer in cross_layers(size)
+    ],
+    "cross_attention_context": lambda size: [
+        heads(layer, keys_values=layer.projections(2), attention=layer.weights)
+        for layer in cross_layers(size)
+    ],
+    "divided_by_root_of_width": divided,
+}
+add_rows(FAMILIES.operation, OF_OPERATIONS)
 
 
 NOT_FINITE = {"masked_log_softmax": NotFinite("the logarithm of what is masked is infinite")}
@@ -180,30 +158,37 @@ def in_single(spec: TensorSpec) -> TensorSpec:
     return msgspec.structs.replace(spec, dtype=SINGLE)
 
 
-@FAMILIES.add("_sg_onednn_selfatt_qk", "_sg_onednn_selfatt_valatt")
-def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `self_scores` or `self_context`, sentence by sentence."""
+def fused(size: Preset) -> Arguments:
+    """Tokens of BERT-base sentence by sentence, as MXNet 2 has them."""
     batch, length = tokens(size)
-    made: Arguments = {"queries_keys_values": fixed(batch, length, 3 * UNITS, dtype=SINGLE)}
-    what = "queries by keys"
-    if operator.parameter("attention") is not None:
-        made["attention"], what = (
-            fixed(*scores(size), fill=SIMPLEX, dtype=SINGLE),
-            "values weighted",
-        )
-    why = f"BERT-base predicting, sentence by sentence: {what} in one call of oneDNN"
-    yield {**made, "heads": HEADS, WHY: why, TAGS: (FORM,)}
+    made = fixed(batch, length, 3 * UNITS, dtype=SINGLE)
+    return {"queries_keys_values": made, "heads": HEADS, TAGS: (FORM,)}
 
 
-@FAMILIES.add("_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt")
-def fused_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `fused`, with the same layout of tokens in MXNet 1."""
-    made: Arguments = {"queries_keys_values": in_single(bert(size).projections(3))}
-    what = "queries by keys"
-    if operator.parameter("attention") is not None:
-        made["attention"], what = in_single(bert(size).weights), "values weighted"
-    why = f"BERT-base predicting, tokens before sentences in memory: {what}"
-    yield {**made, "heads": HEADS, WHY: why, TAGS: (FORM,)}
+def fused_first(size: Preset) -> Arguments:
+    """As `fused`, tokens before sentences, as MXNet 1 has them."""
+    return {**fused(size), "queries_keys_values": in_single(bert(size).projections(3))}
+
+
+BY_SENTENCE = "BERT-base predicting, sentence by sentence: {} in one call of oneDNN"
+BY_TOKEN = "BERT-base predicting, tokens before sentences in memory: {}"
+QUERIES, VALUES = "queries by keys", "values weighted"
+
+FUSED: dict[str, Row] = {
+    "_sg_onednn_selfatt_qk": lambda size: {**fused(size), WHY: BY_SENTENCE.format(QUERIES)},
+    "_sg_onednn_selfatt_valatt": lambda size: {
+        **fused(size),
+        "attention": fixed(*scores(size), fill=SIMPLEX, dtype=SINGLE),
+        WHY: BY_SENTENCE.format(VALUES),
+    },
+    "_sg_mkldnn_selfatt_qk": lambda size: {**fused_first(size), WHY: BY_TOKEN.format(QUERIES)},
+    "_sg_mkldnn_selfatt_valatt": lambda size: {
+        **fused_first(size),
+        "attention": in_single(bert(size).weights),
+        WHY: BY_TOKEN.format(VALUES),
+    },
+}
+add_rows(FAMILIES.add, FUSED)
 
 
 class Band(NamedTuple):
@@ -232,14 +217,10 @@ class Band(NamedTuple):
         return (1, self.tokens, self.heads, seen)
 
     @property
-    def dilation(self) -> Arguments:
-        """The steps' argument."""
-        return {"dilation": fixed(self.heads, fill=literal(self.steps), dtype=INDEX)}
-
-    @property
     def window(self) -> Arguments:
         """The window's arguments."""
-        return {"w": self.reach, "symmetric": self.symmetric}
+        steps = fixed(self.heads, fill=literal(self.steps), dtype=INDEX)
+        return {"dilation": steps, "w": self.reach, "symmetric": self.symmetric}
 
 
 def bands(size: Preset) -> tuple[Band, Band]:
@@ -255,36 +236,24 @@ def bands(size: Preset) -> tuple[Band, Band]:
     )
 
 
-@FAMILIES.add("_contrib_sldwin_atten_score")
-def sliding_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Queries and keys, whose scores inside the window are computed."""
-    for band in bands(size):
-        vectors = {"query": band.vectors, "key": band.vectors}
-        yield {WHY: f"{band.why}: scores", **vectors, **band.dilation, **band.window}
-
-
-@FAMILIES.add("_contrib_sldwin_atten_context")
-def sliding_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores inside the window, and the values that they weight."""
-    for band in bands(size):
-        yield {
-            WHY: f"{band.why}: weighted values",
-            "score": tensor(*band.scores, fill=SIMPLEX),
-            "value": band.vectors,
-            **band.dilation,
+SLIDING: dict[str, Variants] = {
+    "_contrib_sldwin_atten_score": lambda size: {
+        f"{band.why}: scores": call(query=band.vectors, key=band.vectors, **band.window)
+        for band in bands(size)
+    },
+    "_contrib_sldwin_atten_context": lambda size: {
+        f"{band.why}: weighted values": call(
+            score=tensor(*band.scores, fill=SIMPLEX), value=band.vectors, **band.window
+        )
+        for band in bands(size)
+    },
+    "_contrib_sldwin_atten_mask_like": lambda size: {
+        f"{band.why}: what is beyond its end is masked": call(
+            score=fixed(*band.scores),
             **band.window,
-        }
-
-
-@FAMILIES.add("_contrib_sldwin_atten_mask_like")
-def sliding_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores and the text's length, beyond which the window is masked."""
-    for band in bands(size):
-        ends = below(band.tokens + 1, start=band.tokens // 2)
-        yield {
-            WHY: f"{band.why}: what is beyond its end is masked",
-            "score": fixed(*band.scores),
-            **band.dilation,
-            "valid_length": fixed(1, fill=ends, dtype=INDEX),
-            **band.window,
-        }
+            valid_length=fixed(1, fill=below(band.tokens + 1, start=band.tokens // 2), dtype=INDEX),
+        )
+        for band in bands(size)
+    },
+}
+add_rows(FAMILIES.add, SLIDING)

@@ -6,25 +6,23 @@ are in the order of their parameters there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from opperf.model import Operator, TensorSpec
+from opperf.model import TensorSpec
 from opperf.rules.bert import FEED_FORWARD
 from opperf.rules.bert import UNITS as WIDTH
-from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
-from opperf.rules.shapes import shapes, square
+from opperf.rules.shapes import in_cache, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE_DEFINITE,
     ZEROS,
-    Arguments,
     between,
+    call,
     fixed,
     literal,
     tensor,
     tensors,
 )
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -45,84 +43,68 @@ def weight(*shape: int) -> TensorSpec:
     return tensor(*shape, fill=between(-LIMIT, LIMIT))
 
 
-@FAMILIES.add("_foreach", "_npx_foreach")
-def foreach(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A recurrent layer over a batch of sequences; and a running mean of them."""
+def signals(size: Preset) -> tuple[TensorSpec, TensorSpec]:
+    """A batch of sequences, and a first state."""
     steps = size.extent(STEPS, least=4)
-    yield {
-        "fn": "elman",
-        "data": tensors(
-            [
-                tensor(steps, size.batch, UNITS),
-                tensor(size.batch, UNITS, fill=ZEROS),
-                *[weight(UNITS, UNITS)] * 3,
-            ]
-        ),
-        WHY: "Elman's recurrent layer over a batch of sequences: three matrix products a step",
-    }
-    yield {
-        "fn": "deviation",
-        "data": tensors([tensor(steps, size.batch, UNITS), tensor(size.batch, UNITS, fill=ZEROS)]),
-        WHY: "a running mean of signals: a step takes less time than the loop around it",
-    }
-
-
-@FAMILIES.add("_while_loop", "_npx_while_loop")
-def while_loop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Linear equations for an iterative solver, with one right-hand side and with several."""
-    rows, _ = square(size)
-    solved = (
-        (1, "Richardson's iteration for one right-hand side: a matrix by a vector each step"),
-        (size.batch, "Richardson's iteration for many right-hand sides: matrix products"),
-    )
-    for sides, why in solved:
-        yield {
-            "cond": "few",
-            "func": "richardson",
-            "data": tensors(
-                [
-                    # MXNet has no gradient of a loop whose counter takes one.
-                    fixed(1, fill=ZEROS),
-                    tensor(rows, sides, fill=ZEROS),
-                    tensor(rows, rows, fill=POSITIVE_DEFINITE),
-                    tensor(rows, sides),
-                ]
-            ),
-            "max_iterations": ITERATIONS,
-            WHY: why,
-        }
+    return tensor(steps, size.batch, UNITS), tensor(size.batch, UNITS, fill=ZEROS)
 
 
 WITHIN, BEYOND = 1e12, 0.0
 """Limits that a gradient's sum of squares stays below, and exceeds."""
 
-
-@FAMILIES.add("_cond", "_npx_cond")
-def cond(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An optimizer's step for each shape, and a skipped one."""
-    dense, embedding = shapes(size)
-    steps = (
-        (dense, WITHIN, "a step of a square layer's weights, taken as the gradient is in range"),
-        (embedding, WITHIN, "a step of an embedding's weights, taken as the gradient is in range"),
-        (dense, BEYOND, "a step without its gradient, as mixed precision makes after an overflow"),
-    )
-    for shape, limit, why in steps:
-        yield {
-            "cond": "finite",
-            "then_branch": "descend",
-            "else_branch": "decay",
-            "data": tensors([tensor(*shape), fixed(1, fill=literal((limit,))), tensor(*shape)]),
-            WHY: why,
-        }
-
-
-@FAMILIES.add("_CachedOp", "_CachedOpThreadSafe")
-def cached(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two dense layers, of the widths of whole models or blocks."""
-    for inputs, hidden, outputs, why in (
-        (28 * 28, 128, 10, "a hybridized classifier of MNIST's digits: two small dense layers"),
-        (WIDTH, FEED_FORWARD, WIDTH, "a hybridized feed-forward block as wide as BERT-base's"),
-    ):
-        layers = (weight(inputs, hidden), weight(hidden, outputs))
-        data = tensors([tensor(size.batch, inputs), *layers])
-        yield {"sym": "perceptron", "data": data, WHY: why}
+VARIANTS: dict[str, Variants] = {
+    "_foreach _npx_foreach": lambda size: {
+        "Elman's recurrent layer over a batch of sequences: three matrix products a step": call(
+            fn="elman", data=tensors([*signals(size), *[weight(UNITS, UNITS)] * 3])
+        ),
+        "a running mean of signals: a step takes less time than the loop around it": call(
+            fn="deviation", data=tensors(signals(size))
+        ),
+    },
+    # Linear equations. MXNet has no gradient of a loop whose counter, its first tensor, takes one.
+    "_while_loop _npx_while_loop": lambda size: {
+        why: call(
+            cond="few",
+            func="richardson",
+            data=tensors(
+                [
+                    fixed(1, fill=ZEROS),
+                    tensor(square(size)[0], sides, fill=ZEROS),
+                    tensor(square(size)[0], square(size)[0], fill=POSITIVE_DEFINITE),
+                    tensor(square(size)[0], sides),
+                ]
+            ),
+            max_iterations=ITERATIONS,
+        )
+        for sides, why in (
+            (1, "Richardson's iteration for one right-hand side: a matrix by a vector each step"),
+            (size.batch, "Richardson's iteration for many right-hand sides: matrix products"),
+        )
+    },
+    "_cond _npx_cond": lambda size: {
+        why: call(
+            cond="finite",
+            then_branch="descend",
+            else_branch="decay",
+            data=tensors([tensor(*shape), fixed(1, fill=literal((limit,))), tensor(*shape)]),
+        )
+        for shape, limit, why in (
+            (square(size), WITHIN, "a step of a layer's weights, as the gradient is in range"),
+            (in_cache(size), WITHIN, "a step of few weights, which stay in cache, in range too"),
+            (square(size), BEYOND, "no step, as mixed precision makes after an overflow"),
+        )
+    },
+    "_CachedOp _CachedOpThreadSafe": lambda size: {
+        why: call(
+            sym="perceptron",
+            data=tensors(
+                [tensor(size.batch, inputs), weight(inputs, hidden), weight(hidden, outputs)]
+            ),
+        )
+        for inputs, hidden, outputs, why in (
+            (28 * 28, 128, 10, "a hybridized classifier of MNIST's digits: two small dense layers"),
+            (WIDTH, FEED_FORWARD, WIDTH, "a hybridized feed-forward block as wide as BERT-base's"),
+        )
+    },
+}
+add_rows(FAMILIES.add, VARIANTS)

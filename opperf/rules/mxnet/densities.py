@@ -1,4 +1,4 @@
-"""Densities of distributions, which MXNet computes of rows of samples."""
+"""Samples of many distributions, a row of each: draws, and their densities."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator
 from opperf.operations.uses import Table, use
 from opperf.rules.configurations import WHY
-from opperf.rules.mxnet.sampling import PARAMETERS, drawn
+from opperf.rules.mxnet.sampling import DOUBLE, NUMBERS, PARAMETERS, drawn
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.sizes import Preset
-from opperf.rules.values import NORMAL, POSITIVE, SIMPLEX, Arguments, below, between, tensor
+from opperf.rules.values import (
+    NORMAL,
+    POSITIVE,
+    SIMPLEX,
+    Arguments,
+    below,
+    between,
+    call,
+    fixed,
+    tensor,
+)
+from opperf.rules.variants import Variants, add_rows
 
 OPERATIONS: Table = {
     f"random_pdf_{name}": use(f"{name}_density", f"sample is_log {roles}")
@@ -29,55 +40,80 @@ OPERATIONS: Table = {
 
 FAMILIES = Families()
 
+OTHERS: dict[str, dict[str, Fill]] = {
+    "sample_gamma": {"alpha": between(0.1, 0.9)},
+    "sample_poisson": {"lam": between(50.0, 200.0)},
+    "sample_negative_binomial": {"p": between(0.01, 0.05)},
+    "sample_generalized_negative_binomial": {"mu": between(50.0, 200.0)},
+    "sample_binomial": {"n": below(1000, start=100)},
+}
+"""Parameters of another algorithm, by the operator; others draw in double precision."""
+
+
+@FAMILIES.add(*(name.replace("random_", "sample_") for name in NUMBERS if name != "random_randint"))
+def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The parameters of a distribution for each row, and the number of draws in a row."""
+    others = OTHERS.get(operator.name, {})
+    end = "of parameters that another algorithm draws by" if others else "in double precision"
+    for (rows, columns), fills, notes, why in zip(
+        drawn(operator, size),
+        (PARAMETERS, PARAMETERS | others),
+        ({}, {} if others else DOUBLE),
+        (
+            "many draws of each distribution, as a Monte Carlo estimate takes",
+            f"few draws of each of many distributions, {end}",
+        ),
+        strict=True,
+    ):
+        tensors = {
+            parameter.name: fixed(rows, fill=fills[parameter.name])
+            for parameter in operator.tensors
+        }
+        yield {**tensors, "shape": (columns,), **notes, WHY: why}
+
+
+COUNTS = below(10)
+
 SAMPLES: dict[str, Fill] = {
     "random_pdf_uniform": between(1.0, 2.0),
     "random_pdf_normal": NORMAL,
     "random_pdf_gamma": POSITIVE,
     "random_pdf_exponential": POSITIVE,
-    "random_pdf_poisson": below(10),
-    "random_pdf_negative_binomial": below(10),
-    "random_pdf_generalized_negative_binomial": below(10),
+    "random_pdf_poisson": COUNTS,
+    "random_pdf_negative_binomial": COUNTS,
+    "random_pdf_generalized_negative_binomial": COUNTS,
 }
 """Fills of samples at which the distributions' densities are above zero."""
-
-
-DENSITIES = (
-    (False, "likelihoods of rows of samples, as the weights of a particle filter"),
-    (True, "log-likelihoods of rows of samples, as the loss of probabilistic forecasts"),
-)
-"""Whether the logarithm of a density is computed, and why."""
 
 
 @FAMILIES.add(*SAMPLES)
 def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A row of samples for each distribution, for the density and for its logarithm."""
     (rows, columns), *_ = drawn(operator, size)
-    for logarithm, why in DENSITIES:
+    sample, *parameters = (parameter.name for parameter in operator.tensors)
+    for logarithm, why in (
+        (False, "likelihoods of rows of samples, as the weights of a particle filter"),
+        (True, "log-likelihoods of rows of samples, as the loss of probabilistic forecasts"),
+    ):
         yield {
-            parameter.name: (
-                tensor(rows, columns, fill=entry_of(SAMPLES, operator))
-                if parameter.name == "sample"
-                else tensor(rows, fill=PARAMETERS[parameter.name])
-            )
-            for parameter in operator.tensors
-        } | {"is_log": logarithm, WHY: why}
-
-
-OF_SIMPLEX = (
-    (False, "densities of points of a simplex, as a mixture of Dirichlet distributions adds them"),
-    (True, "log-densities of points of a simplex: documents' topics in LDA"),
-)
-"""As `DENSITIES`, of shares that add up to one."""
-
-
-@FAMILIES.add("random_pdf_dirichlet")
-def dirichlet(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Points of a simplex, for the density and for its logarithm."""
-    rows, classes = size.extent(1000), 10
-    for logarithm, why in OF_SIMPLEX:
-        yield {
-            "sample": tensor(rows, size.extent(100), classes, fill=SIMPLEX),
-            "alpha": tensor(rows, classes, fill=POSITIVE),
+            sample: tensor(rows, columns, fill=entry_of(SAMPLES, operator)),
+            **{name: tensor(rows, fill=PARAMETERS[name]) for name in parameters},
             "is_log": logarithm,
             WHY: why,
         }
+
+
+VARIANTS: dict[str, Variants] = {
+    "random_pdf_dirichlet": lambda size: {
+        why: call(
+            sample=tensor(size.extent(1000), size.extent(100), 10, fill=SIMPLEX),
+            alpha=tensor(size.extent(1000), 10, fill=POSITIVE),
+            is_log=logarithm,
+        )
+        for logarithm, why in (
+            (False, "densities of points of a simplex, as a mixture of Dirichlets adds them"),
+            (True, "log-densities of points of a simplex: documents' topics in LDA"),
+        )
+    }
+}
+add_rows(FAMILIES.add, VARIANTS)

@@ -96,17 +96,6 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_MultiBoxPrior")
-def multibox_prior(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A feature map, of which the operator reads only the extents."""
-    made: Arguments = {"sizes": (0.1, 0.14), "ratios": (1.0, 2.0, 0.5)}
-    made["data"] = fixed(*feature_maps(size))
-    why = "SSD's anchors for a feature map, of which only the extents are read"
-    yield {**made, WHY: why}
-    clipped = "the same, clipped to the image, so that none reaches beyond it"
-    yield {**made, "clip": True, WHY: clipped}
-
-
 def anchor_boxes(size: Preset) -> TensorSpec:
     """An image's anchors, which all images of a batch share."""
     return fixed(1, anchors(size), CORNERS, fill=UNIT_BOXES)
@@ -160,14 +149,6 @@ def pooled(pooling: Pooling, size: Preset) -> Arguments:
     }
 
 
-@FAMILIES.add("_contrib_ROIAlign")
-def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps and regions of interest of a pyramid's levels."""
-    for pooling in ALIGNED:
-        own: Arguments = {"aligned": True} if pooling.aligned else {}
-        yield {**pooled(pooling, size), "sample_ratio": pooling.samples, **own}
-
-
 @FAMILIES.add("_contrib_DeformablePSROIPooling")
 def deformable_position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `position_sensitive`, with learned offsets of the cells, those of Deformable R-FCN."""
@@ -210,11 +191,6 @@ ROWS: dict[str, Row] = {
         "group_size": POOLED,
         WHY: "R-FCN: 300 regions, each cell of which has channels of its own",
     },
-}
-add_rows(FAMILIES.add, ROWS)
-
-
-FURTHER_ROWS: dict[str, Row] = {
     "_contrib_box_encode": lambda size: {
         "samples": fixed(size.batch, anchors(size), fill=below(2, start=-1)),
         "matches": fixed(size.batch, anchors(size), fill=below(OBJECTS)),
@@ -240,10 +216,25 @@ FURTHER_ROWS: dict[str, Row] = {
         WHY: "SSD-300 in use: the best 400 boxes are compared with each other",
     },
 }
-add_rows(FAMILIES.add, FURTHER_ROWS)
+add_rows(FAMILIES.add, ROWS)
 
 
 VARIANTS: dict[str, Variants] = {
+    "_contrib_MultiBoxPrior": lambda size: {
+        why: call(sizes=(0.1, 0.14), ratios=(1.0, 2.0, 0.5), data=fixed(*feature_maps(size)), **own)
+        for own, why in (
+            ({}, "SSD's anchors for a feature map, of which only the extents are read"),
+            ({"clip": True}, "the same, clipped to the image, so that none reaches beyond it"),
+        )
+    },
+    "_contrib_ROIAlign": lambda size: [
+        {
+            **pooled(pooling, size),
+            "sample_ratio": pooling.samples,
+            **({"aligned": True} if pooling.aligned else {}),
+        }
+        for pooling in ALIGNED
+    ],
     "_contrib_box_iou": lambda size: {
         "SSD-300: its anchors and the objects of a batch": call(
             lhs=fixed(anchors(size), CORNERS, fill=UNIT_BOXES),

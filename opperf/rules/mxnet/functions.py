@@ -5,118 +5,100 @@ A few cannot be measured, each with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 
-from opperf.model import Fill, Operator, TensorSpec, iter_tensors
+from opperf.model import Fill, TensorSpec, iter_tensors
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import matrix_to_diagonalise
 from opperf.rules.mxnet import matrices
-from opperf.rules.mxnet.miscellany import FILLED
+from opperf.rules.mxnet.miscellany import filled
 from opperf.rules.mxnet.names import FACTOR
-from opperf.rules.mxnet.sampling import FORMS
 from opperf.rules.registering import Family
-from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, vector
-from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, Arguments, below, fixed, tensor
+from opperf.rules.shapes import LIST_LENGTH, Shape, in_cache, line, square, vector
+from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, below, call, fixed, tensor
+from opperf.rules.variants import Row, Variants, add_rows
+
+MADE: dict[str, Family] = {}
 
 
-def new_of_shape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape of a new array, and its value; where it has none, integers, as floating ones that
-    were never written may be NaN."""
-    also: Arguments = {"val": FACTOR} if operator.parameter("val") else {"dtype": "int32"}
-    for shape, why in zip(shapes(size), FILLED, strict=True):
-        yield {"shape": shape, **also, WHY: why}
-
-
-def batch_of_draws(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape of a batch of draws of one distribution."""
-    for shape, form in zip(shapes(size), FORMS, strict=True):
-        yield {"batch_shape": shape, WHY: f"{form} of draws, one for each element of a batch"}
-
-
-def drawn_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix of draws of the standard normal distribution, its extents as a list."""
-    yield {"shape": square(size), WHY: "a square matrix of standard normal noise"}
-
-
-def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The operator's operands behind the subscripts, all in one list of positions."""
-    for row in matrices.einsum(operator, size):
-        yield {"operands": (str(row["subscripts"]), *iter_tensors(row["data"])), WHY: row[WHY]}
-
-
-def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to make a vector of, row by row, the only order that MXNet has."""
-    why = "a matrix as one vector, as a solver takes all parameters"
-    yield {operator.parameters[0].name: tensor(*square(size)), WHY: why}
-
-
-def identity(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The side of an identity matrix."""
-    yield {"n": square(size)[0], WHY: "a square identity matrix, as a kernel's ridge"}
-
-
-# MXNet has the functions below from the host's NumPy, and finds the device of its arrays among the
-# arguments but not in a list: an array of one more axis stands for the list.
+def place(*places: str) -> Callable[[Family], None]:
+    """Decorator: the family of the functions at these places."""
+    return lambda family: MADE.update(dict.fromkeys(places, family))
 
 
 def stacked(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpec:
-    """Several arrays of one shape, stacked."""
+    """Several arrays of one shape, stacked: MXNet has some functions from the host's NumPy, and
+    finds the device of its arrays among the arguments but not in a list."""
     return fixed(LIST_LENGTH, *shape, fill=fill, dtype=dtype)
-
-
-def choose(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A choice among stacked matrices for each element."""
-    choice = fixed(*square(size), fill=below(LIST_LENGTH), dtype="int64")
-    why = "one of several matrices for each element, by its number"
-    yield {"a": choice, "choices": stacked(square(size)), WHY: why}
-
-
-def select(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Stacked conditions, and stacked matrices to choose from."""
-    conditions = stacked(square(size), BOOLEAN, "bool")
-    why = "for each element the matrix whose condition is the first to hold"
-    yield {"condlist": conditions, "choicelist": stacked(square(size)), WHY: why}
-
-
-def piecewise(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, stacked conditions, and a number for each."""
-    conditions = stacked(square(size), BOOLEAN, "bool")
-    values = tuple(range(1, LIST_LENGTH + 1))
-    why = "a step function: a number for each condition that holds"
-    yield {"x": fixed(*square(size)), "condlist": conditions, "funclist": values, WHY: why}
-
-
-def chain(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Stacked matrices, of whose product the order is chosen."""
-    why = "a product of several square matrices, whose order is chosen first"
-    yield {"arrays": stacked(matrix_to_diagonalise(size)), WHY: why}
-
-
-def lexsort(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Stacked keys to sort by, the last one first."""
-    yield {"keys": stacked(vector(size)), WHY: "the order of a table's rows by several columns"}
 
 
 CLASSES_SEEN = 10_000
 """Classes of the sampled softmax of a language model."""
 
-
-def sampled_classes(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Labels and as many candidates, for a softmax over some of a language model's classes."""
-    (count,) = line(size)
-    labels = fixed(count, dtype="int32", fill=below(CLASSES_SEEN))
-    yield {
-        "true_classes": labels,
-        "num_sampled": count,
-        "range_max": CLASSES_SEEN,
-        WHY: "labels and candidates of a language model's sampled softmax",
-    }
-
-
-def dense_to_sparse(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A dense matrix to convert to a sparse one."""
-    yield {"arg1": fixed(*square(size)), WHY: "a dense matrix to a sparse one, all of it stored"}
+ROWS: dict[str, Row | Variants] = {
+    "ndarray.ndarray.full": lambda size: {
+        why: call(shape=shape, val=FACTOR) for shape, why in filled(size)
+    },
+    # Floating-point numbers that were never written may be NaN.
+    "ndarray.utils.empty": lambda size: {
+        why: call(shape=shape, dtype="int32") for shape, why in filled(size)
+    },
+    "numpy_extension.random.normal_n numpy_extension.random.uniform_n": lambda size: {
+        f"{form} of draws, one for each element of a batch": call(batch_shape=shape)
+        for shape, form in ((square(size), "a square matrix"), (in_cache(size), "a few rows"))
+    },
+    "ndarray.random.randn": lambda size: {
+        "a square matrix of standard normal noise": call(shape=square(size))
+    },
+    "ndarray.contrib.rand_zipfian": lambda size: {
+        "labels and candidates of a language model's sampled softmax": call(
+            true_classes=fixed(*line(size), dtype="int32", fill=below(CLASSES_SEEN)),
+            num_sampled=line(size)[0],
+            range_max=CLASSES_SEEN,
+        )
+    },
+    "ndarray.sparse.csr_matrix ndarray.sparse.row_sparse_array": lambda size: {
+        "a dense matrix to a sparse one, all of it stored": call(arg1=fixed(*square(size)))
+    },
+    "numpy.choose": lambda size: {
+        "one of several matrices for each element, by its number": call(
+            a=fixed(*square(size), fill=below(LIST_LENGTH), dtype="int64"),
+            choices=stacked(square(size)),
+        )
+    },
+    # All operands behind the subscripts, in one list of positions.
+    "numpy.einsum": lambda size: {
+        str(row[WHY]): call(operands=(str(row["subscripts"]), *iter_tensors(row["data"])))
+        for row in matrices.einsum(size)
+    },
+    "numpy.identity": lambda size: {
+        "a square identity matrix, as a kernel's ridge": call(n=square(size)[0])
+    },
+    "numpy.lexsort": lambda size: {
+        "the order of a table's rows by several columns": call(keys=stacked(vector(size)))
+    },
+    "numpy.linalg.multi_dot": lambda size: {
+        "a product of several square matrices, whose order is chosen first": call(
+            arrays=stacked(matrix_to_diagonalise(size))
+        )
+    },
+    "numpy.piecewise": lambda size: {
+        "a step function: a number for each condition that holds": call(
+            x=fixed(*square(size)),
+            condlist=stacked(square(size), BOOLEAN, "bool"),
+            funclist=tuple(range(1, LIST_LENGTH + 1)),
+        )
+    },
+    "numpy.ravel": lambda size: {
+        "a matrix as one vector, as a solver takes all parameters": call(x=tensor(*square(size)))
+    },
+    "numpy.select": lambda size: {
+        "for each element the matrix whose condition is the first to hold": call(
+            condlist=stacked(square(size), BOOLEAN, "bool"), choicelist=stacked(square(size))
+        )
+    },
+}
+add_rows(place, ROWS)
 
 
 _OF_PYTHON = "takes Python functions, which rules cannot make; its operator is measured by its name"
@@ -126,23 +108,7 @@ _CALLS_BACK = "calls a Python function for each part of an array, whose time wou
 _TYPES = "computes on dtypes, not on arrays"
 
 FUNCTIONS: Mapping[str, Family | str] = {
-    **dict.fromkeys(("ndarray.ndarray.full", "ndarray.utils.empty"), new_of_shape),
-    **dict.fromkeys(
-        ("numpy_extension.random.normal_n", "numpy_extension.random.uniform_n"), batch_of_draws
-    ),
-    "ndarray.random.randn": drawn_matrix,
-    "ndarray.contrib.rand_zipfian": sampled_classes,
-    **dict.fromkeys(
-        ("ndarray.sparse.csr_matrix", "ndarray.sparse.row_sparse_array"), dense_to_sparse
-    ),
-    "numpy.choose": choose,
-    "numpy.einsum": einsum,
-    "numpy.identity": identity,
-    "numpy.lexsort": lexsort,
-    "numpy.linalg.multi_dot": chain,
-    "numpy.piecewise": piecewise,
-    "numpy.ravel": ravel,
-    "numpy.select": select,
+    **MADE,
     **dict.fromkeys(
         ("ndarray.contrib.cond", "ndarray.contrib.foreach", "ndarray.contrib.while_loop"),
         _OF_PYTHON,

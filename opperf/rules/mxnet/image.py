@@ -16,10 +16,10 @@ import msgspec
 from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import COLOURS, images, photographs
-from opperf.rules.registering import Families, entry_of
+from opperf.rules.registering import Families, Rows, entry_of
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments, below, call, fixed, literal, tensor
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -55,14 +55,9 @@ def cropped(size: Preset) -> Extents:
     return height, width
 
 
-def image(sides: Extents, dtype: str = BYTE) -> TensorSpec:
-    """One image."""
-    return tensor(*sides, COLOURS, fill=LEVELS, dtype=dtype)
-
-
-def batch(size: Preset, sides: Extents, dtype: str = BYTE) -> TensorSpec:
-    """A batch of images of one size."""
-    return tensor(size.images, *sides, COLOURS, fill=LEVELS, dtype=dtype)
+def image(sides: Extents, *samples: int, dtype: str = BYTE) -> TensorSpec:
+    """One image, or a batch of them."""
+    return tensor(*samples, *sides, COLOURS, fill=LEVELS, dtype=dtype)
 
 
 def window(size: Preset) -> Arguments:
@@ -77,22 +72,8 @@ LOADED = ("an image, as a data loader takes it", "a batch, as a network's first 
 
 def each(size: Preset, sides: Extents, values: Arguments) -> Iterable[Arguments]:
     """One image and a batch of them, each with these plain values."""
-    for made, why in zip((image(sides), batch(size, sides)), LOADED, strict=True):
+    for made, why in zip((image(sides), image(sides, size.images)), LOADED, strict=True):
         yield {"data": made, **values, WHY: why}
-
-
-@FAMILIES.add("_image_crop")
-def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images of bytes, and of floating-point numbers that take a gradient."""
-    values: Arguments = {"x": 8, "y": 8, **window(size)}
-    sides = extents(size)
-    for data, why in (
-        (image(sides), "an image of bytes, as a data loader crops it"),
-        (batch(size, sides), "a batch of bytes, all cropped at one place"),
-        (image(sides, REQUESTED), "an image of real numbers, with the gradient of its pixels"),
-        (batch(size, sides, REQUESTED), "a batch of real numbers, with its gradient"),
-    ):
-        yield {"data": data, **values, WHY: why}
 
 
 NEAREST, BILINEAR, CUBIC = 0, 1, 2
@@ -106,8 +87,7 @@ def resized(size: Preset) -> Extents:
     return width * short // height, short
 
 
-@FAMILIES.add("_image_resize")
-def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def resize(size: Preset) -> Iterable[Arguments]:
     """ImageNet's images, resized before they are cropped."""
     wanted: Arguments = {"size": resized(size)}
     yield from each(size, decoded(size), {**wanted, "interp": BILINEAR})
@@ -116,12 +96,6 @@ def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (NEAREST, "a mask of classes, whose pixels are not mixed"),
     ):
         yield {"data": image(decoded(size)), **wanted, "interp": way, WHY: why}
-
-
-@FAMILIES.add("_image_flip_left_right", "_image_flip_top_bottom")
-def flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An image, which is mirrored."""
-    yield {"data": image(cropped(size)), WHY: "a cropped image, mirrored for a second prediction"}
 
 
 RANGE: Arguments = {"min_factor": 0.6, "max_factor": 1.4}
@@ -144,21 +118,11 @@ COLOURING: dict[str, Arguments] = {
 
 
 @FAMILIES.add(*COLOURING)
-def colouring(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def colouring(operator: Operator, size: Preset) -> Rows:
     """An image, whose colours are changed."""
+    values = entry_of(COLOURING, operator)
     why = "an image of bytes, whose colours are varied for training on ImageNet"
-    yield {"data": image(cropped(size)), **entry_of(COLOURING, operator), WHY: why}
-
-
-@FAMILIES.add("_cvimresize")
-def cv_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An image of ImageNet, resized by OpenCV."""
-    width, height = resized(size)
-    for way, why in (
-        (BILINEAR, "ImageNet's images by bilinear interpolation, for most networks"),
-        (CUBIC, "ImageNet's images by cubic interpolation, for vision transformers"),
-    ):
-        yield {"src": image(decoded(size)), "w": width, "h": height, "interp": way, WHY: why}
+    return {why: call(data=image(cropped(size)), **values)}
 
 
 def image_file(size: Preset) -> TensorSpec:
@@ -175,29 +139,45 @@ DECODED = (
 """OpenCV's flags for decoding in colour and in grey, and why."""
 
 
-@FAMILIES.add("_cvimread")
-def read(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A JPEG file on disk, decoded in colour and in grey."""
-    path = msgspec.structs.replace(image_file(size), layout="file")
-    for flag, why in DECODED:
-        yield {"filename": path, "flag": flag, WHY: f"a file on disk {why}"}
-
-
-ROWS: dict[str, Row] = {
+VARIANTS: dict[str, Variants] = {
+    "_image_flip_left_right _image_flip_top_bottom": lambda size: {
+        "a cropped image, mirrored for a second prediction": call(data=image(cropped(size)))
+    },
     "_image_random_flip_left_right _image_random_flip_top_bottom": lambda size: {
-        "data": image(cropped(size)),
-        WHY: "a cropped image, mirrored or copied at random, for training",
+        "a cropped image, mirrored or copied at random, for training": call(
+            data=image(cropped(size))
+        )
     },
     "_cvcopyMakeBorder": lambda size: {
-        "src": image(extents(size)),
-        **dict.fromkeys(("top", "bot", "left", "right"), 8),
-        WHY: "an image and eight black pixels at each side, as before a crop at random",
+        "an image and eight black pixels at each side, as before a crop at random": call(
+            src=image(extents(size)), **dict.fromkeys(("top", "bot", "left", "right"), 8)
+        )
     },
-}
-add_rows(FAMILIES.add, ROWS)
-
-
-VARIANTS: dict[str, Variants] = {
+    "_image_crop": lambda size: {
+        why: call(data=image(extents(size), *first, dtype=dtype), x=8, y=8, **window(size))
+        for first, dtype, why in (
+            ((), BYTE, "an image of bytes, as a data loader crops it"),
+            ((size.images,), BYTE, "a batch of bytes, all cropped at one place"),
+            ((), REQUESTED, "an image of real numbers, with the gradient of its pixels"),
+            ((size.images,), REQUESTED, "a batch of real numbers, with its gradient"),
+        )
+    },
+    "_image_resize": resize,
+    "_cvimresize": lambda size: {
+        f"ImageNet's images by {why}": call(
+            src=image(decoded(size)), w=resized(size)[0], h=resized(size)[1], interp=way
+        )
+        for way, why in (
+            (BILINEAR, "bilinear interpolation, for most networks"),
+            (CUBIC, "cubic interpolation, for vision transformers"),
+        )
+    },
+    "_cvimread": lambda size: {
+        f"a file on disk {why}": call(
+            filename=msgspec.structs.replace(image_file(size), layout="file"), flag=flag
+        )
+        for flag, why in DECODED
+    },
     "_image_to_tensor": lambda size: each(size, cropped(size), {}),
     "_image_normalize": lambda size: [
         {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION, WHY: why}

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.families.indexing import masked
 from opperf.rules.mxnet.names import FACTOR
-from opperf.rules.mxnet.slicing import middle
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import Shape, column, cube, square, tall, vector, wide
+from opperf.rules.shapes import Shape, column, cube, in_cache, square, tall, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, same, tensor
 from opperf.rules.variants import Row, Variants, add_rows
@@ -44,53 +43,8 @@ def of_classes(size: Preset) -> Iterable[tuple[Shape, str]]:
     return zip(wide(size), CLASSES, strict=True)
 
 
+RATINGS = "single elements at random places, as the ratings of users for items"
 SHUFFLED_ROWS = "whole rows at random places, as samples that are shuffled"
-
-
-@FAMILIES.add("take")
-def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices of rows, of columns, and of rows of a table, for an embedding."""
-    rows, columns = square(size)
-    matrix, chosen = tensor(rows, columns), indices(columns, limit=columns)
-    yield {"a": matrix, "indices": indices(rows, limit=rows), "axis": 0, WHY: SHUFFLED_ROWS}
-    features = "columns at random places, as features that were selected: element by element"
-    yield {"a": matrix, "indices": chosen, "axis": 1, WHY: features}
-    words, width = tall(size)
-    sentences = indices(size.extent(256), 32, limit=words)
-    why = "the vectors of sentences' words, from a table of embeddings"
-    yield {"a": tensor(words, width), "indices": sentences, WHY: why}
-
-
-@FAMILIES.add("pick")
-def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the index of one element of each row, or of each column."""
-    for (rows, columns), classes in of_classes(size):
-        yield {
-            "data": tensor(rows, columns),
-            "index": indices(rows, limit=columns),
-            "axis": -1,
-            WHY: f"the right class's probability for a cross-entropy, of {classes}",
-        }
-    rows, columns = square(size)
-    why = "one element of each column, as where classes are the first axis"
-    yield {
-        "data": tensor(rows, columns),
-        "index": indices(columns, limit=rows),
-        "axis": 0,
-        WHY: why,
-    }
-
-
-@FAMILIES.add("gather_nd")
-def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the indices of single elements, and of whole rows."""
-    rows, columns = square(size)
-    count, _ = column(size)
-    extent = min(rows, columns)
-    single = "single elements at random places, as the ratings of users for items"
-    matrix = tensor(rows, columns)
-    yield {"data": matrix, "indices": indices(2, count, limit=extent), WHY: single}
-    yield {"data": matrix, "indices": indices(1, rows, limit=rows), WHY: SHUFFLED_ROWS}
 
 
 def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec, str]]:
@@ -130,18 +84,6 @@ def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"condition": fixed(*shape, fill=BOOLEAN), **chosen, **number, WHY: why}
 
 
-@FAMILIES.add("fill_element_0index")
-def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the index and the new value of one element of each row. All have one dtype."""
-    for (rows, columns), classes in of_classes(size):
-        yield {
-            "lhs": fixed(rows, columns),
-            "mhs": fixed(rows),
-            "rhs": fixed(rows, fill=below(columns)),
-            WHY: f"a new score for the right class of each sample, of {classes}",
-        }
-
-
 @FAMILIES.add("_contrib_boolean_mask", replaces="its mask is of whole rows, and takes no gradient")
 def boolean_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a mask of half of its rows."""
@@ -150,17 +92,6 @@ def boolean_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (tall(size), "half of the rows, short ones, as the samples that a filter keeps"),
     ):
         yield {"data": tensor(rows, columns), "index": fixed(rows, fill=BOOLEAN), WHY: why}
-
-
-@FAMILIES.add("_contrib_index_array")
-def index_array(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors, whose elements' indices are computed, along all axes and along one."""
-    for shape, axes, why in (
-        (square(size), {}, "each element's row and column, as coordinates beside features"),
-        (tall(size), {}, "rows and columns of a table's elements, as a sparse format stores them"),
-        (square(size), {"axes": (1,)}, "each element's column alone, as positions of tokens"),
-    ):
-        yield {"data": fixed(*shape), **axes, WHY: why}
 
 
 @FAMILIES.add("ravel_multi_index", replaces="its indices are the rows of one tensor")
@@ -174,45 +105,15 @@ def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_npi_delete")
-def delete(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, from which a row is deleted, and the middle half of the columns."""
+def inserted(size: Preset, **values: Argument) -> Arguments:
+    """A matrix, a row to insert into it, and where."""
     rows, columns = square(size)
-    matrix = fixed(rows, columns)
-    sample = "one row deleted from the middle, as an outlier: two large copies"
-    yield {"arr": matrix, "int_ind": rows // 2, "axis": 0, WHY: sample}
-    (begin, _), (end, _) = middle((columns, 1))
-    features = "the middle half of the columns deleted, as features of no use: two copies a row"
-    yield {"arr": matrix, "start": begin, "stop": end, "step": 1, "axis": 1, WHY: features}
+    return {"arr": fixed(rows, columns), "values": fixed(columns), **values, "axis": 0}
 
 
-def row_to_insert(size: Preset) -> Arguments:
-    """A matrix, and a row to insert into it."""
-    rows, columns = square(size)
-    return {"arr": fixed(rows, columns), "values": fixed(columns)}
-
-
-@FAMILIES.add("_npi_insert_scalar")
-def insert_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and a row to insert before the middle one."""
-    why = "a row before the middle one, as a sample into a sorted table"
-    yield {**row_to_insert(size), "int_ind": square(size)[0] // 2, "axis": 0, WHY: why}
-
-
-@FAMILIES.add("_npi_insert_slice")
-def insert_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and a row to insert before each of the middle half."""
-    (begin, _), (end, _) = middle((square(size)[0], 1))
-    why = "a row before each of many that follow each other, as a separator"
-    yield {**row_to_insert(size), "start": begin, "stop": end, "step": 1, "axis": 0, WHY: why}
-
-
-@FAMILIES.add("_npi_insert_tensor")
-def insert_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and a row to insert before each row of a tensor of indices."""
-    before = indices(size.extent(100), limit=square(size)[0], dtype=FLAT_INDEX)
-    why = "a row before each of some at random, as a series' missing time steps"
-    yield {**row_to_insert(size), "obj": before, "axis": 0, WHY: why}
+def half(extent: int) -> Arguments:
+    """The slice of the middle half of an axis."""
+    return {"start": extent // 4, "stop": extent // 4 + max(1, extent // 2), "step": 1}
 
 
 VALUES: Arguments = {
@@ -238,10 +139,22 @@ def mask_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 ROWS: dict[str, Row] = {
+    "_npi_insert_scalar": lambda size: {
+        **inserted(size, int_ind=square(size)[0] // 2),
+        WHY: "a row before the middle one, as a sample into a sorted table",
+    },
+    "_npi_insert_slice": lambda size: {
+        **inserted(size, **half(square(size)[0])),
+        WHY: "a row before each of many that follow each other, as a separator",
+    },
+    "_npi_insert_tensor": lambda size: {
+        **inserted(size, obj=indices(size.extent(100), limit=square(size)[0], dtype=FLAT_INDEX)),
+        WHY: "a row before each of some at random, as a series' missing time steps",
+    },
     "_npi_advanced_indexing_multiple": lambda size: {
         "data": tensor(*square(size)),
         "indices": indices(2, square(size)[0], limit=min(*square(size)), dtype=FLAT_INDEX),
-        WHY: "single elements at random places, as the ratings of users for items",
+        WHY: RATINGS,
     },
     "_npx_index_add": lambda size: {
         "a": tensor(*cube(size)),
@@ -260,6 +173,63 @@ add_rows(FAMILIES.add, ROWS)
 
 
 VARIANTS: dict[str, Variants] = {
+    "take": lambda size: {
+        SHUFFLED_ROWS: call(
+            a=tensor(*square(size)), indices=indices(square(size)[0], limit=square(size)[0]), axis=0
+        ),
+        "columns at random places, as features that were selected: element by element": call(
+            a=tensor(*square(size)), indices=indices(square(size)[1], limit=square(size)[1]), axis=1
+        ),
+        "the vectors of sentences' words, from a table of embeddings": call(
+            a=tensor(*tall(size)), indices=indices(size.extent(256), 32, limit=tall(size)[0])
+        ),
+    },
+    "pick": lambda size: {
+        **{
+            f"the right class's probability for a cross-entropy, of {classes}": call(
+                data=tensor(rows, columns), index=indices(rows, limit=columns), axis=-1
+            )
+            for (rows, columns), classes in of_classes(size)
+        },
+        "one element of each column, as where classes are the first axis": call(
+            data=tensor(*square(size)),
+            index=indices(square(size)[1], limit=square(size)[0]),
+            axis=0,
+        ),
+    },
+    "gather_nd": lambda size: {
+        why: call(data=tensor(*square(size)), indices=indices(axes, count, limit=limit))
+        for why, axes, count, limit in (
+            (RATINGS, 2, column(size)[0], min(square(size))),
+            (SHUFFLED_ROWS, 1, square(size)[0], square(size)[0]),
+        )
+    },
+    # All have one dtype.
+    "fill_element_0index": lambda size: {
+        f"a new score for the right class of each sample, of {classes}": call(
+            lhs=fixed(rows, columns), mhs=fixed(rows), rhs=fixed(rows, fill=below(columns))
+        )
+        for (rows, columns), classes in of_classes(size)
+    },
+    "_contrib_index_array": lambda size: {
+        "each element's row and column, as coordinates beside features": call(
+            data=fixed(*square(size))
+        ),
+        "rows and columns of a table's elements, as a sparse format stores them": call(
+            data=fixed(*tall(size))
+        ),
+        "each element's column alone, as positions of tokens": call(
+            data=fixed(*square(size)), axes=(1,)
+        ),
+    },
+    "_npi_delete": lambda size: {
+        "one row deleted from the middle, as an outlier: two large copies": call(
+            arr=fixed(*square(size)), int_ind=square(size)[0] // 2, axis=0
+        ),
+        "the middle half of the columns deleted, as features of no use: two copies a row": call(
+            arr=fixed(*square(size)), **half(square(size)[1]), axis=1
+        ),
+    },
     "batch_take": lambda size: {
         f"the right class's score of each sample, of {classes}": call(
             a=tensor(rows, columns), indices=indices(rows, limit=columns)
@@ -274,7 +244,7 @@ VARIANTS: dict[str, Variants] = {
         {"condition": fixed(*shape, fill=BOOLEAN), "x": 1.0, "y": FACTOR, WHY: why}
         for shape, why in (
             (square(size), "a mask in long rows to two numbers, as weights of elements in a loss"),
-            (tall(size), "a mask in many short rows to two numbers, as labels of several classes"),
+            (in_cache(size), "a mask of few rows to two numbers, as labels of several classes"),
         )
     ],
     # Both have one dtype.

@@ -9,7 +9,18 @@ from typing import Any
 import msgspec
 
 from opperf.model import Operator
-from opperf.operations.uses import ANYTHING, Array, Choice, Table, Use, Values, Written, merge, use
+from opperf.operations.uses import (
+    ANYTHING,
+    Array,
+    Choice,
+    Table,
+    ToArguments,
+    Use,
+    Values,
+    Written,
+    merge,
+    use,
+)
 from opperf.rules.bert import FEED_FORWARD, few_sentences
 from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.deviations import NotFinite
@@ -19,7 +30,8 @@ from opperf.rules.image_shapes import feature_maps, images, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, tensor
+from opperf.rules.values import PROBABILITY, Arguments, call, tensor
+from opperf.rules.variants import Variants, add_rows
 
 SLOPE = 0.25
 """MXNet's default factor of negative values."""
@@ -188,19 +200,23 @@ def by_phase(train: Use, predict: Use) -> Choice:
     return Choice(PHASE, {"train": train, "predict": predict})
 
 
+def normalised(operation: str, arguments: ToArguments) -> Choice:
+    """The uses of a batch normalisation, which reads its statistics in the predict phase."""
+    return by_phase(
+        use(operation, batch_norm_roles, to_arguments=arguments),
+        use(f"{operation}_inference", batch_norm_inference_roles, to_arguments=arguments),
+    )
+
+
 SCALED = "data scale=gamma shift=beta"
 SOFTMAX = "data axis temperature"
 SEQUENCES = "data lengths=sequence_length -use_sequence_length"
-BATCH_NORM = use("batch_norm", batch_norm_roles, to_arguments=batch_norm_arguments)
 TRAINING = {"mode": "training"}
 """`Dropout` has a mode of its own besides the phase."""
 
 LAYERS: Table = {
     "Activation": Choice("act_type", ACTIVATIONS),
-    "BatchNorm": by_phase(
-        BATCH_NORM,
-        use("batch_norm_inference", batch_norm_inference_roles, to_arguments=batch_norm_arguments),
-    ),
+    "BatchNorm": normalised("batch_norm", batch_norm_arguments),
     "Dropout": by_phase(
         use("dropout", "data rate=p axes -mode", also=TRAINING),
         use("dropout_inference", "data rate=p -mode", also=TRAINING),
@@ -229,22 +245,8 @@ LAYERS: Table = {
             "instance": use("softmax", lambda data, mode: {"data": data.reshape(len(data), -1)}),
         },
     ),
-    "_contrib_BatchNormWithReLU": by_phase(
-        use("batch_norm_relu", batch_norm_roles, to_arguments=batch_norm_arguments),
-        use(
-            "batch_norm_relu_inference",
-            batch_norm_inference_roles,
-            to_arguments=batch_norm_arguments,
-        ),
-    ),
-    "_contrib_SyncBatchNorm": by_phase(
-        use("batch_norm", batch_norm_roles, to_arguments=sync_batch_norm_arguments),
-        use(
-            "batch_norm_inference",
-            batch_norm_inference_roles,
-            to_arguments=sync_batch_norm_arguments,
-        ),
-    ),
+    "_contrib_BatchNormWithReLU": normalised("batch_norm_relu", batch_norm_arguments),
+    "_contrib_SyncBatchNorm": normalised("batch_norm", sync_batch_norm_arguments),
     "log_softmax": use("log_softmax", SOFTMAX),
     "masked_log_softmax": use("masked_log_softmax", "data mask axis"),
     "masked_softmax": use("masked_softmax", "data mask axis"),
@@ -315,20 +317,6 @@ NOT_FINITE = {
 }
 
 
-@FAMILIES.add("FullyConnected")
-def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images, which the operator flattens itself."""
-    shape = images(size)
-    yield {
-        WHY: "whole images, which it flattens, to a few units: a linear classifier of pixels",
-        "data": tensor(*shape),
-        "weight": tensor(HIDDEN, math.prod(shape[1:])),
-        "bias": tensor(HIDDEN),
-        "num_hidden": HIDDEN,
-        "flatten": True,
-    }
-
-
 KINDS = {
     "elu": "ELU",
     "prelu": "PReLU with a learned slope for each column",
@@ -388,13 +376,24 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
             }
 
 
+VARIANTS: dict[str, Variants] = {
+    "FullyConnected": lambda size: {
+        "whole images, which it flattens, to a few units: a linear classifier of pixels": call(
+            data=tensor(*images(size)),
+            weight=tensor(HIDDEN, math.prod(images(size)[1:])),
+            bias=tensor(HIDDEN),
+            num_hidden=HIDDEN,
+            flatten=True,
+        )
+    }
+}
+add_rows(FAMILIES.add, VARIANTS)
+
+
 @FAMILIES.add("SoftmaxActivation", replaces="it has modes in place of an axis")
 def softmax_activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of classes, of whole samples and of each pixel."""
     for why, shape in classifiers(size):
         yield {WHY: why, "data": tensor(*shape), "mode": "instance"}
-    yield {
-        WHY: "the classes of each pixel, as a network segments images: channels are far apart",
-        "data": tensor(*feature_maps(size)),
-        "mode": "channel",
-    }
+    why = "the classes of each pixel, as a network segments images: channels are far apart"
+    yield {WHY: why, "data": tensor(*feature_maps(size)), "mode": "channel"}

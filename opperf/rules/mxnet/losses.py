@@ -12,7 +12,7 @@ from opperf.rules.deviations import OF_LOSS
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import shapes, square
+from opperf.rules.shapes import in_cache, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
@@ -58,10 +58,10 @@ DIFFERENCES = dict.fromkeys(
 )
 def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A computed loss, of which the operator only sets the gradient."""
-    long, short = shapes(size)
+    long, few = square(size), in_cache(size)
     for why, shape in (
         ("losses of a wide output, as an autoencoder's, whose gradient is a constant", long),
-        ("losses of many boxes' offsets, a short row for each, as SSD", short),
+        ("a loss for each of a few samples' numbers, which stay in cache", few),
     ):
         yield {WHY: why, "data": tensor(*shape, fill=POSITIVE)}
     if operator.parameter("normalization") is not None:
@@ -112,32 +112,23 @@ TARGET = between(-1.0, 1.0)
 and label are equal the gradient is zero."""
 
 REGRESSIONS = {
-    "LinearRegressionOutput": (
-        TARGET,
-        "squared differences of a wide output, as an autoencoder's",
-        "squared differences of short rows, as forecasts for many series",
-    ),
-    "MAERegressionOutput": (
-        TARGET,
-        "absolute differences of a wide output, like restored images",
-        "absolute differences of short rows, as the landmarks of many faces",
-    ),
-    "LogisticRegressionOutput": (
-        BOOLEAN,
-        "a yes or no for each of about a thousand tags, as a text's subjects",
-        "a yes or no for each of fewer tags of many pieces of music",
-    ),
+    "LinearRegressionOutput": (TARGET, "squared differences of {}, as an autoencoder's"),
+    "MAERegressionOutput": (TARGET, "absolute differences of {}, like restored images"),
+    "LogisticRegressionOutput": (BOOLEAN, "a yes or no for each of about a thousand tags of {}"),
 }
-"""Fill of a regression's labels, and why there are several numbers for each sample: in long rows
-and in short ones."""
+"""Fill of a regression's labels, and why there are several numbers for each sample."""
 
 
 @FAMILIES.add(*REGRESSIONS, replaces="its gradient is that of a loss, which labels decide")
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions and labels, several numbers for each sample."""
-    fill, *whys = entry_of(REGRESSIONS, operator)
-    for why, shape in zip(whys, shapes(size), strict=True):
-        yield {WHY: why, "data": tensor(*shape), "label": fixed(*shape, fill=fill)}
+    fill, why = entry_of(REGRESSIONS, operator)
+    for shape, what in (
+        (square(size), "a large batch"),
+        (in_cache(size), "a small batch, which stays in cache"),
+    ):
+        made: Arguments = {"data": tensor(*shape), "label": fixed(*shape, fill=fill)}
+        yield {**made, WHY: why.format(what)}
 
 
 @FAMILIES.add("SVMOutput", replaces="its gradient is that of a loss, which labels decide")

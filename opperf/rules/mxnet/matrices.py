@@ -13,6 +13,7 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SIMPLEX, Arguments, fixed, tensor, tensors
+from opperf.rules.variants import Variants, add_rows
 
 
 def least_squares_roles(A: Any, B: Any, rcond: float) -> dict[str, Any]:
@@ -191,8 +192,7 @@ KEYS = "bqhd,bkhd->bhqk"
 """Subscripts of the products of queries by keys."""
 
 
-@FAMILIES.add("_npi_einsum", replaces="it computes products by loops, without a matrix library")
-def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def einsum(size: Preset) -> Iterable[Arguments]:
     """Operands of a transposed copy, of a sum of products along an axis, and of a matrix product.
 
     The last are small, as the operator computes their product by loops, without a matrix library.
@@ -208,3 +208,7 @@ def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ("attention's scores of a few heads, whose elements lie inside of each token", heads, KEYS),
     ):
         yield {WHY: why, "data": tensors(operands), "subscripts": subscripts}
+
+
+REPLACING: dict[str, Variants] = {"_npi_einsum": einsum}
+add_rows(FAMILIES.add, REPLACING, replaces="it computes products by loops, without BLAS")

@@ -13,7 +13,7 @@ from opperf.rules.mxnet.optimizers import layer_parameters
 from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, shapes, square, tall
+from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, in_cache, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
@@ -21,6 +21,7 @@ from opperf.rules.values import (
     SIGNS,
     Arguments,
     below,
+    call,
     fixed,
     literal,
     same,
@@ -52,8 +53,8 @@ SINGLE, HALF = "float32", "float16"
 PRECISIONS: tuple[tuple[Callable[[Preset], Shape], str, str, str], ...] = (
     (square, SINGLE, HALF, "a square layer's weights to half precision, before the layer"),
     (square, HALF, SINGLE, "a square layer's gradient to single precision, before the update"),
-    (tall, SINGLE, HALF, "samples' features to half precision, before the first layer"),
-    (tall, HALF, SINGLE, "samples' scores to single precision, before a softmax"),
+    (in_cache, SINGLE, HALF, "a few samples' features to half precision, which stay in cache"),
+    (in_cache, HALF, SINGLE, "a few samples' scores to single precision, which stay in cache"),
 )
 """Casts of mixed precision: the tensor's shape and dtype, the dtype to cast to, and why."""
 
@@ -76,18 +77,10 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
-IN_PYTHON = (
-    "a square matrix to Python and back, for a layer that a user wrote",
-    "rows of samples to Python and back, for a loss that a user wrote",
-)
-"""Why operators in Python are measured at each of `shapes`."""
-
-
-@FAMILIES.add("_Native", "_NDArray", "_CustomFunction")
-def python_operator(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `custom`, for MXNet's other interfaces for operators in Python."""
-    for shape, why in zip(shapes(size), IN_PYTHON, strict=True):
-        yield {"data": tensor(*shape), WHY: why}
+def in_python(size: Preset) -> Iterable[tuple[Shape, str]]:
+    """Shapes of the tensors of operators in Python, and why."""
+    yield square(size), "a square matrix to Python and back, for a layer that a user wrote"
+    yield in_cache(size), "a few rows to Python and back, for a loss that a user wrote"
 
 
 LISTS = {
@@ -106,14 +99,6 @@ def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": gradients, "num_arrays": len(model), WHY: entry_of(LISTS, operator)}
 
 
-@FAMILIES.add("_contrib_arange_like")
-def arange_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor to count the elements of, and one to count the rows of."""
-    yield {"data": fixed(*square(size)), WHY: "a number for each element of a square matrix"}
-    why = "a number for each row, as the positions of a transformer's tokens"
-    yield {"data": fixed(*tall(size)), "axis": 0, WHY: why}
-
-
 @FAMILIES.add("_copyto", replaces="it writes to an output, which takes no gradient")
 def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor to copy. The engine adds the array to copy to, here and for all `NEEDS_OUTPUT`."""
@@ -121,22 +106,20 @@ def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {operator.tensors[0].name: fixed(*square(size)), WHY: why}
 
 
-FILLED = (
-    "a square matrix to fill, as an optimizer's state of a dense layer",
-    "many short rows to fill, as an optimizer's state of an embedding",
-)
-"""Why tensors of one number are made at each of `shapes`."""
+def filled(size: Preset) -> Iterable[tuple[Shape, str]]:
+    """Shapes of tensors of one number, and why they are made."""
+    yield square(size), "a square matrix to fill, as an optimizer's state of a dense layer"
+    yield in_cache(size), "a few rows to fill, which stay in cache, as a recurrent layer's state"
 
 
 @FAMILIES.add("_histogram", replaces="its range of bins is one of its arguments")
 def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a number of bins of equal width, and one with the edges of bins."""
-    whys = (
-        "bins of equal width, of a layer's weights, as a monitor of training draws them",
-        "bins of equal width, of samples' features, for a plot of their distribution",
-    )
-    for shape, why in zip(shapes(size), whys, strict=True):
-        yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0), WHY: why}
+    for shape, count, why in (
+        (square(size), 100, "bins of equal width, of a layer's weights, as a monitor draws them"),
+        (tall(size), 8001, "8001 bins, as calibration for 8 bits counts a layer's outputs"),
+    ):
+        yield {"data": fixed(*shape), "bin_cnt": count, "range": (-4.0, 4.0), WHY: why}
     edges = tuple(float(edge) for edge in range(-4, 5))
     yield {
         "data": fixed(*square(size)),
@@ -155,12 +138,6 @@ def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": rows(size), "stype": "default", WHY: "an embedding's gradient to a dense one"}
 
 
-@FAMILIES.add("_contrib_getnnz")
-def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sparse matrix, whose stored elements are counted."""
-    yield {"data": text(size), WHY: "how many words a batch of documents has"}
-
-
 FLOAT32 = 0
 """MXNet's number for float32."""
 
@@ -171,7 +148,7 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
     types, and the number of the one to use: 2 for floating point."""
     typed: Arguments = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
-    for shape, why in zip(shapes(size), FILLED, strict=True):
+    for shape, why in filled(size):
         yield {"shape": shape, **value, WHY: why}
 
 
@@ -181,45 +158,9 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
 )
 def alike(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape, of the second of which only the shape is used."""
-    forms = ("square matrices", "matrices of short rows")
-    for shape, form in zip(shapes(size), forms, strict=True):
+    for shape, form in ((square(size), "square matrices"), (in_cache(size), "matrices in cache")):
         why = f"two {form}, the first copied, with the shape of the second"
         yield {"lhs": tensor(*shape), "rhs": fixed(*shape), WHY: why}
-
-
-@FAMILIES.add("_npi_share_memory")
-def share_memory(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two matrices, of which only the addresses are compared."""
-    why = f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}"
-    yield {"a": tensor(*square(size), fill=POSITIVE), "b": fixed(*square(size)), WHY: why}
-
-
-INTEGER, DOUBLE = "int32", "float64"
-"""Dtypes that operators require."""
-
-
-@FAMILIES.add("_npi_percentile")
-def percentile(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, for the median of each column, and for the quartiles of each row."""
-    median = "the median of each column, as to fill a feature's gaps"
-    yield {"a": fixed(*square(size)), "q_scalar": 50.0, "axis": (0,), WHY: median}
-    quartiles = (25.0, 50.0, 75.0)
-    yield {
-        "a": fixed(*square(size)),
-        "q": fixed(len(quartiles), fill=literal(quartiles)),
-        "axis": (1,),
-        WHY: "the quartiles of each row, as box plots show",
-    }
-
-
-@FAMILIES.add("_npx_constraint_check")
-def constraint_check(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A mask that is set everywhere, so that the check cannot end early."""
-    for shape, why in (
-        (square(size), "long rows that are all true, as a distribution checks its parameters"),
-        (tall(size), "many short rows that are all true, as it checks its samples"),
-    ):
-        yield {"input": fixed(*shape, fill=Fill("constant", 1.0), dtype="bool"), WHY: why}
 
 
 ONE_ROW: dict[str, Row] = {
@@ -262,20 +203,52 @@ VARIANTS: dict[str, Variants] = {
         {"data": tensor(*shape(size), dtype=own), "dtype": wanted, WHY: why}
         for shape, own, wanted, why in PRECISIONS
     ],
-    "Custom": lambda size: [
-        {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne", WHY: why}
-        for shape, why in zip(shapes(size), IN_PYTHON, strict=True)
-    ],
+    "Custom": lambda size: {
+        why: call(data=tensors([tensor(*shape)]), op_type="CustomAddOne")
+        for shape, why in in_python(size)
+    },
+    "_Native _NDArray _CustomFunction": lambda size: {
+        why: call(data=tensor(*shape)) for shape, why in in_python(size)
+    },
     # A layer's gradient of finite numbers, so that the check cannot end early.
     "all_finite": lambda size: [
         {"data": fixed(*shape), WHY: why} for shape, why in layer_parameters(size)
     ],
-    "_zeros _ones _npi_zeros _npi_ones": lambda size: [
-        {"shape": shape, WHY: why} for shape, why in zip(shapes(size), FILLED, strict=True)
-    ],
-    "_zeros_without_dtype": lambda size: [
-        {"shape": shape, "dtype": FLOAT32, WHY: why}
-        for shape, why in zip(shapes(size), FILLED, strict=True)
-    ],
+    "_zeros _ones _npi_zeros _npi_ones": lambda size: {
+        why: call(shape=shape) for shape, why in filled(size)
+    },
+    "_zeros_without_dtype": lambda size: {
+        why: call(shape=shape, dtype=FLOAT32) for shape, why in filled(size)
+    },
+    "_contrib_arange_like": lambda size: {
+        "a number for each element of a square matrix": call(data=fixed(*square(size))),
+        "a number for each row, as the positions of a transformer's tokens": call(
+            data=fixed(*tall(size)), axis=0
+        ),
+    },
+    "_contrib_getnnz": lambda size: {
+        "how many words a batch of documents has": call(data=text(size))
+    },
+    "_npi_share_memory": lambda size: {
+        f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}": call(
+            a=tensor(*square(size), fill=POSITIVE), b=fixed(*square(size))
+        )
+    },
+    "_npi_percentile": lambda size: {
+        "the median of each column, as to fill a feature's gaps": call(
+            a=fixed(*square(size)), q_scalar=50.0, axis=(0,)
+        ),
+        "the quartiles of each row, as box plots show": call(
+            a=fixed(*square(size)), q=fixed(3, fill=literal((25.0, 50.0, 75.0))), axis=(1,)
+        ),
+    },
+    # Set everywhere, so that the check cannot end early.
+    "_npx_constraint_check": lambda size: {
+        why: call(input=fixed(*shape, fill=Fill("constant", 1.0), dtype="bool"))
+        for shape, why in (
+            (square(size), "long rows that are all true, as a distribution checks its parameters"),
+            (in_cache(size), "a few rows that are all true, which stay in cache"),
+        )
+    },
 }
 add_rows(FAMILIES.add, VARIANTS)

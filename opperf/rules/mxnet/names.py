@@ -44,23 +44,7 @@ def conditions(operator: Operator, size: Preset) -> list[Argument]:
     return [fixed(*shape, fill=BOOLEAN) for shape in shapes(size)]
 
 
-TENSORS = (
-    "data",
-    "lhs",
-    "rhs",
-    "a",
-    "b",
-    "x",
-    "x1",
-    "x2",
-    "y",
-    "arr",
-    "ary",
-    "array",
-    "input",
-    "v",
-    "m",
-)
+TENSORS = ("data", "lhs", "rhs", *"ab", "x", "x1", "x2", "y", "arr", "ary", "array", "input", *"vm")
 LISTS = ("args", "arrays", "arys", "seq", "tup")
 COUNTERS = ("num_args", "num_arrays")
 

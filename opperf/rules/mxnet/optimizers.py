@@ -22,6 +22,7 @@ from opperf.rules.values import (
     REQUESTED,
     ZEROS,
     Arguments,
+    call,
     fixed,
     literal,
     rounded_copy,
@@ -39,23 +40,10 @@ GRADIENT_SCALE = "rescale_grad"
 """A scale of the gradient, whose dtype is `MASTER` in updates of one weight of any dtype."""
 
 FILLS: dict[str, Fill] = {
-    "weight": NORMAL,
-    "weight32": NORMAL,
-    "grad": NORMAL,
-    "g": NORMAL,
-    "mean": ZEROS,
-    "mom": ZEROS,
-    "z": ZEROS,
-    "delta": ZEROS,
-    # The updates take roots of these.
-    "var": POSITIVE,
-    "n": POSITIVE,
-    "d": POSITIVE,
-    "v": POSITIVE,
-    "history": POSITIVE,
-    # Norms of the weights and of the update.
-    "r1": POSITIVE,
-    "r2": POSITIVE,
+    **dict.fromkeys(("weight", "weight32", "grad", "g"), NORMAL),
+    **dict.fromkeys(("mean", "mom", "z", "delta"), ZEROS),
+    # The updates take roots of these; `r1` and `r2` are norms of the weights and of the update.
+    **dict.fromkeys(("var", "n", "d", "v", "history", "r1", "r2"), POSITIVE),
     GRADIENT_SCALE: ONES,
 }
 """Fill of each tensor of an update."""
@@ -76,24 +64,12 @@ MASTER_COPIES = {"weight": "weight32"}
 
 RATE, DECAY = 0.01, 1e-4
 
-VALUES: dict[str, Argument] = {
-    "lr": RATE,
-    "wd": DECAY,
-    "momentum": 0.9,
-    "wd_lh": DECAY,
-    "eta": 1.0,
-    "t": 1,
-    "eps": 1e-8,
-}
+VALUES: dict[str, Argument] = call(
+    lr=RATE, wd=DECAY, momentum=0.9, wd_lh=DECAY, eta=1.0, t=1, eps=1e-8
+)
 """Plain values of an update, for the arguments that it has. Other arguments keep their defaults."""
 
-LIST_VALUES: dict[str, Argument] = {
-    "lrs": RATE,
-    "learning_rates": RATE,
-    "wds": DECAY,
-    "etas": 1.0,
-    "step_count": 1,
-}
+LIST_VALUES = {"lrs": RATE, "learning_rates": RATE, "wds": DECAY, "etas": 1.0, "step_count": 1}
 """Plain values that are lists, with one for each weight."""
 
 COUNTERS = ("num_weights", "num_tensors")
@@ -134,29 +110,15 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     }
 
 
-@FAMILIES.add(
-    "adam_update",
-    "ftml_update",
-    "ftrl_update",
-    "rmsprop_update",
-    "rmspropalex_update",
-    "nag_mom_update",
-    "mp_nag_mom_update",
-    "sgd_update",
-    "sgd_mom_update",
-    "mp_sgd_update",
-    "mp_sgd_mom_update",
-    "signsgd_update",
-    "signum_update",
-    "lamb_update_phase1",
-    "lamb_update_phase2",
-    "mp_lamb_update_phase1",
-    "mp_lamb_update_phase2",
-    "_adamw_update",
-    "_mp_adamw_update",
-    "_adabelief_update",
-    "_mp_adabelief_update",
-)
+ONE_WEIGHT = """
+adam_update ftml_update ftrl_update rmsprop_update rmspropalex_update nag_mom_update
+mp_nag_mom_update sgd_update sgd_mom_update mp_sgd_update mp_sgd_mom_update signsgd_update
+signum_update lamb_update_phase1 lamb_update_phase2 mp_lamb_update_phase1 mp_lamb_update_phase2
+_adamw_update _mp_adamw_update _adabelief_update _mp_adabelief_update
+"""
+
+
+@FAMILIES.add(*ONE_WEIGHT.split())
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Parameters of real layers."""
     for shape, why in layer_parameters(size):
@@ -249,17 +211,15 @@ SGD, MOMENTUM, ADAM = (
 )
 
 INTERLEAVED: dict[str, tuple[str, ...]] = {
-    "multi_sgd_update": SGD,
-    "multi_sgd_mom_update": MOMENTUM,
-    "multi_mp_sgd_update": (*SGD, "weight32"),
-    "multi_mp_sgd_mom_update": (*MOMENTUM, "weight32"),
-    "preloaded_multi_sgd_update": SGD,
-    "preloaded_multi_sgd_mom_update": MOMENTUM,
-    "preloaded_multi_mp_sgd_update": (*SGD, "weight32"),
-    "preloaded_multi_mp_sgd_mom_update": (*MOMENTUM, "weight32"),
-    **{f"_multi_{name}_update": ADAM for name in ("adamw", "adabelief", "lamb", "lans")},
     **{
-        f"_multi_mp_{name}_update": (*ADAM, "weight32")
+        f"{start}multi_{mixed}{name}_update": (*names, *copies)
+        for start in ("", "preloaded_")
+        for mixed, copies in (("", ()), ("mp_", ("weight32",)))
+        for name, names in (("sgd", SGD), ("sgd_mom", MOMENTUM))
+    },
+    **{
+        f"_multi_{mixed}{name}_update": (*ADAM, *copies)
+        for mixed, copies in (("", ()), ("mp_", ("weight32",)))
         for name in ("adamw", "adabelief", "lamb", "lans")
     },
 }
@@ -293,10 +253,7 @@ def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments
     """The arguments of an update of parameters of these shapes."""
     names, count = entry_of(INTERLEAVED, operator), len(parameters)
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, count)
-    lists: dict[str, Argument] = {
-        name: (value,) * count  # type: ignore[misc]
-        for name, value in LIST_VALUES.items()
-    }
+    lists: dict[str, Argument] = {name: (one,) * count for name, one in LIST_VALUES.items()}
     made = {
         position_of(names, name, i): state_tensor(
             operator, name, shape, partial(position_of, names, i=i)

@@ -5,16 +5,24 @@ The dtype defines these operators, so their rules fix it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Fill, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import outputs
 from opperf.rules.image_shapes import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, below, between, call, fixed, literal, tensors
+from opperf.rules.values import (
+    NORMAL,
+    POSITIVE,
+    Arguments,
+    below,
+    between,
+    call,
+    fixed,
+    literal,
+    tensors,
+)
 from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
@@ -64,45 +72,32 @@ def feature_maps(size: Preset) -> Shape:
     return (size.images, 64, size.side(56), size.side(56))
 
 
-@FAMILIES.add("_contrib_quantize_v2")
-def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors with a calibrated range, and with the range that the operator finds in the data."""
-    for what, shape in outputs(size):
-        data = fixed(*shape, fill=RANGE, dtype=FLOAT)
-        yield {
-            WHY: f"{what}, with its range from calibration",
-            "data": data,
-            "out_type": SIGNED,
-            "min_calib_range": -LIMIT,
-            "max_calib_range": LIMIT,
-        }
-        yield {WHY: f"{what}, whose range is found first", "data": data, "out_type": SIGNED}
+CALIBRATED: Arguments = {"min_calib_range": -LIMIT, "max_calib_range": LIMIT}
 
 
-@FAMILIES.add("_contrib_requantize")
-def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sums of products, with a calibrated range and with the data's own."""
-    for what, shape in outputs(size):
-        made: Arguments = {
-            "data": digits(*shape, dtype=WIDE),
-            "min_range": end(-SUM_LIMIT),
-            "max_range": end(SUM_LIMIT),
-        }
-        yield {
-            WHY: f"{what}, sums whose range is from calibration",
-            **made,
-            "min_calib_range": -LIMIT,
-            "max_calib_range": LIMIT,
-        }
-        yield {WHY: f"{what}, sums whose range is found first", **made}
+def channels(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
+    """A number for each channel of feature maps."""
+    return fixed(feature_maps(size)[1], fill=fill, dtype=FLOAT)
 
 
-@FAMILIES.add("_contrib_calibrate_entropy")
-def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def reshaped(size: Preset) -> Arguments:
+    """A matrix to reshape, without the new shape."""
+    why = "a matrix as a vector: a copy with its range"
+    return {WHY: why, "data": digits(*square(size)), **ends("min_data", "max_data")}
+
+
+def prepared(size: Preset, name: str) -> Arguments:
+    """A matrix that is quantised; weights are also arranged for the processor."""
+    why = "data or weights of a wide layer, before a product of 8-bit numbers"
+    made = fixed(*square(size), fill=RANGE, dtype=FLOAT)
+    return {WHY: why, name: made, "maxabs": end(LIMIT)}
+
+
+def histogram(size: Preset) -> Arguments:
     """A histogram of activations, with an odd number of bins, as calibration makes it."""
     bins = 2 * size.extent(1000, least=256) + 1
     edges = tuple(LIMIT * (2 * i / bins - 1) for i in range(bins + 1))
-    yield {
+    return {
         WHY: "a histogram of activations, for the threshold that loses least information",
         "hist": fixed(bins, fill=below(1000, start=1), dtype=FLOAT),
         "hist_edges": fixed(bins + 1, fill=literal(edges), dtype=FLOAT),
@@ -110,58 +105,13 @@ def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_contrib_quantized_batch_norm")
-def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps, with scale, shift and running statistics of channels."""
-    maps = feature_maps(size)
-    channels = maps[1]
-    positive = between(0.5, 2.0)
-    yield {
-        WHY: "ResNet-50, stage 1, predicting: by channel, from 8 bits to 8 bits",
-        "data": digits(*maps),
-        "gamma": fixed(channels, fill=positive, dtype=FLOAT),
-        "beta": fixed(channels, dtype=FLOAT),
-        "moving_mean": fixed(channels, dtype=FLOAT),
-        "moving_var": fixed(channels, fill=positive, dtype=FLOAT),
-        **ends("min_data", "max_data"),
-        "min_calib_range": -LIMIT,
-        "max_calib_range": LIMIT,
-    }
-
-
-@FAMILIES.add("_contrib_quantized_pooling")
-def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The maximum and the mean of windows of 2 x 2, and the mean of whole maps."""
-    for kind, channels, why in (
-        ("max", 256, "maxima of 2 x 2 pixels, as VGG halves its maps"),
-        ("avg", 128, "means of 2 x 2 pixels, as DenseNet's transitions"),
-    ):
-        yield {
-            WHY: why,
-            "data": digits(*network_maps(size, channels, 56, 56, samples=2)),
-            **ends("min_data", "max_data"),
-            "kernel": (2, 2),
-            "stride": (2, 2),
-            "pool_type": kind,
-        }
-    yield {
-        WHY: "ResNet-50, before the classifier: whole maps, each to its mean",
-        "data": digits(*network_maps(size, 2048, 7, 7)),
-        **ends("min_data", "max_data"),
-        "kernel": (1, 1),
-        "pool_type": "avg",
-        "global_pool": True,
-    }
-
-
-@FAMILIES.add("_contrib_quantized_rnn")
-def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def recurrent(size: Preset) -> Arguments:
     """One layer of an LSTM, as wide as its input, of unsigned numbers."""
     steps, batch, width = cube(size)
     gates = 4
     weights = gates * width * (2 * width) + 2 * gates * width
     state = fixed(1, batch, width, fill=Fill("constant", 0.0), dtype=FLOAT)
-    yield {
+    return {
         WHY: "a layer of an LSTM that predicts, as wide as its input, on unsigned numbers",
         "data": digits(steps, batch, width, dtype=UNSIGNED),
         "parameters": fixed(weights, fill=between(-0.1, 0.1), dtype=FLOAT),
@@ -176,29 +126,24 @@ def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("quantized_reshape", "_npx_quantized_reshape")
-def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, reshaped to a vector."""
-    name = "newshape" if operator.parameter("newshape") else "shape"
-    yield {
-        WHY: "a matrix as a vector: a copy with its range",
-        "data": digits(*square(size)),
-        **ends("min_data", "max_data"),
-        name: (-1,),
-    }
-
-
-@FAMILIES.add("_contrib_intgemm_prepare_data", "_contrib_intgemm_prepare_weight")
-def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix that is quantised; weights are also arranged for the processor."""
-    yield {
-        WHY: "data or weights of a wide layer, before a product of 8-bit numbers",
-        operator.tensors[0].name: fixed(*square(size), fill=RANGE, dtype=FLOAT),
-        "maxabs": end(LIMIT),
-    }
-
-
 ROWS: dict[str, Row] = {
+    "_contrib_calibrate_entropy": histogram,
+    "_contrib_quantized_rnn": recurrent,
+    "_contrib_quantized_batch_norm": lambda size: {
+        WHY: "ResNet-50, stage 1, predicting: by channel, from 8 bits to 8 bits",
+        "data": digits(*feature_maps(size)),
+        "gamma": channels(size, POSITIVE),
+        "beta": channels(size),
+        "moving_mean": channels(size),
+        "moving_var": channels(size, POSITIVE),
+        **ends("min_data", "max_data"),
+        **CALIBRATED,
+    },
+    # The new shape's name differs between MXNet 1 and 2.
+    "quantized_reshape": lambda size: {**reshaped(size), "shape": (-1,)},
+    "_npx_quantized_reshape": lambda size: {**reshaped(size), "newshape": (-1,)},
+    "_contrib_intgemm_prepare_data": lambda size: prepared(size, "data"),
+    "_contrib_intgemm_prepare_weight": lambda size: prepared(size, "weight"),
     "_contrib_quantized_act": lambda size: {
         WHY: "ResNet-50, stage 1, after a layer: negative numbers to zero",
         "data": digits(*feature_maps(size)),
@@ -265,6 +210,49 @@ add_rows(FAMILIES.add, ROWS)
 
 
 VARIANTS: dict[str, Variants] = {
+    "_contrib_quantize_v2": lambda size: {
+        f"{what}, {how}": call(
+            data=fixed(*shape, fill=RANGE, dtype=FLOAT), out_type=SIGNED, **calibrated
+        )
+        for what, shape in outputs(size)
+        for how, calibrated in (
+            ("with its range from calibration", CALIBRATED),
+            ("whose range is found first", {}),
+        )
+    },
+    "_contrib_requantize": lambda size: {
+        f"{what}, sums whose range is {how}": call(
+            data=digits(*shape, dtype=WIDE),
+            min_range=end(-SUM_LIMIT),
+            max_range=end(SUM_LIMIT),
+            **calibrated,
+        )
+        for what, shape in outputs(size)
+        for how, calibrated in (("from calibration", CALIBRATED), ("found first", {}))
+    },
+    "_contrib_quantized_pooling": lambda size: {
+        why: call(
+            data=digits(*maps),
+            **ends("min_data", "max_data"),
+            kernel=(kernel, kernel),
+            pool_type=kind,
+            **others,
+        )
+        for why, maps, kernel, kind, others in (
+            (
+                "maxima of 2 x 2 pixels, as VGG halves its maps",
+                *(network_maps(size, 256, 56, 56, samples=2), 2, "max", {"stride": (2, 2)}),
+            ),
+            (
+                "means of 2 x 2 pixels, as DenseNet's transitions",
+                *(network_maps(size, 128, 56, 56, samples=2), 2, "avg", {"stride": (2, 2)}),
+            ),
+            (
+                "ResNet-50, before the classifier: whole maps, each to its mean",
+                *(network_maps(size, 2048, 7, 7), 1, "avg", {"global_pool": True}),
+            ),
+        )
+    },
     "_contrib_quantize": lambda size: {
         f"{what}, {how}": call(
             data=fixed(*shape, fill=RANGE, dtype=FLOAT),

@@ -73,22 +73,18 @@ def average_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] |
     return {"a": roles["x"], "weights": roles["weights"], "weighted": True, **axes}
 
 
-OF_NUMPY: Table = {
-    **{
-        f"_np_{name}": use(name, reduction_roles, to_arguments=reduction_arguments) for name in BOTH
-    },
-    **{
-        f"_npi_{name}": use(name, reduction_roles, to_arguments=reduction_arguments)
-        for name in (*BOTH, "mean", "std", "var")
-    },
-}
+def reductions(names: Iterable[str], pattern: str = "{}") -> Table:
+    """The uses of operators that reduce along axes."""
+    return {
+        pattern.format(name): use(name, reduction_roles, to_arguments=reduction_arguments)
+        for name in names
+    }
+
 
 REDUCED = merge(
-    {
-        name: use(name, reduction_roles, to_arguments=reduction_arguments)
-        for name in ("max", "mean", "min", "nanprod", "nansum", "prod", "sum")
-    },
-    OF_NUMPY,
+    reductions(("max", "mean", "min", "nanprod", "nansum", "prod", "sum")),
+    reductions(BOTH, "_np_{}"),
+    reductions((*BOTH, "mean", "std", "var"), "_npi_{}"),
     {
         "_np_trace": use("trace", "x=data"),
         "_npi_trace": use("trace", "x=data"),
@@ -289,26 +285,19 @@ FORMS = {
 """Why a few elements of each row are found, by the form of the output."""
 
 
-@FAMILIES.add("topk", replaces="the form of its output decides the work")
-def topk(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def best(size: Preset) -> Iterable[Arguments]:
     """A matrix, for a few elements of each row in every form of output, and one along the first
     axis."""
     for form, why in FORMS.items():
-        yield {
-            "data": tensor(*square(size)),
-            "k": size.extent(10, least=2),
-            "ret_typ": form,
-            "dtype": INDEX,
-            WHY: why,
-        }
-    yield {
-        "data": tensor(*tall(size)),
-        "k": 1,
-        "axis": 0,
-        "ret_typ": "value",
-        "dtype": INDEX,
-        WHY: "the best of each long column, as the strongest response to each feature",
-    }
+        few: Arguments = {"k": size.extent(10, least=2), "ret_typ": form, "dtype": INDEX}
+        yield {"data": tensor(*square(size)), **few, WHY: why}
+    why = "the best of each long column, as the strongest response to each feature"
+    column: Arguments = {"k": 1, "axis": 0, "ret_typ": "value", "dtype": INDEX}
+    yield {"data": tensor(*tall(size)), **column, WHY: why}
+
+
+TOP_K: dict[str, Variants] = {"topk": best}
+add_rows(FAMILIES.add, TOP_K, replaces="the form of its output decides the work")
 
 
 @FAMILIES.add("argmax_channel", replaces="its axis is always that of the channels")

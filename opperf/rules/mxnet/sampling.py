@@ -83,11 +83,9 @@ def roles_of(names: str) -> ToRoles:
     return convert
 
 
-def bernoulli_roles(
-    prob: Any, logit: Any, is_logit: bool, size: Any, input1: Any = None
-) -> dict[str, Any]:
+def bernoulli_roles(prob: Any, input1: Any = None, **other: Any) -> dict[str, Any]:
     """One trial and its probability."""
-    assert not is_logit and logit is None
+    assert other["logit"] is None
     return {"n": 1, "p": input1 if prob is None else prob}
 
 
@@ -133,6 +131,7 @@ SLOW = "negative_binomial"
 included: as mixtures they draw from a gamma and from a Poisson distribution."""
 
 NARROW: Arguments = {DTYPE: "float16", TAGS: (HALF,)}
+DOUBLE: Arguments = {DTYPE: "float64"}
 
 
 def drawn(operator: Operator, size: Preset) -> tuple[Shape, ...]:
@@ -177,27 +176,27 @@ NUMBERS: dict[str, tuple[Arguments, Arguments, str]] = {
         EMBEDDING.format("transformers"),
     ),
     "random_gamma": (
-        *({"alpha": 2.0, "beta": 1.0}, {"alpha": 0.1, "beta": 1.0}),
+        *(call(alpha=2.0, beta=1.0), call(alpha=0.1, beta=1.0)),
         "a sparse Dirichlet's numbers, most near zero: a shape below 1, and a power of each",
     ),
     "random_exponential": (
-        *({"lam": 1.0}, {"lam": 1.0, DTYPE: "float64"}),
+        *(call(lam=1.0), call(lam=1.0) | DOUBLE),
         "waiting times in double precision, as a simulation's clock sums them",
     ),
     "random_poisson": (
-        *({"lam": 4.0}, {"lam": 100.0}),
+        *(call(lam=4.0), call(lam=100.0)),
         "counts of about 100, as the photons of a bright pixel: drawn by rejection",
     ),
     "random_binomial": (
-        *({"n": 10, "p": 0.5}, {"n": 1000, "p": 0.3}),
+        *(call(n=10, p=0.5), call(n=1000, p=0.3)),
         "successes of 1000 trials, as visitors who buy",
     ),
     "random_negative_binomial": (
-        *({"k": 4, "p": 0.5}, {"k": 2, "p": 0.01}),
+        *(call(k=4, p=0.5), call(k=2, p=0.01)),
         "counts of hundreds, as reads of abundant genes: drawn by rejection",
     ),
     "random_generalized_negative_binomial": (
-        *({"mu": 2.0, "alpha": 0.5}, {"mu": 100.0, "alpha": 2.0}),
+        *(call(mu=2.0, alpha=0.5), call(mu=100.0, alpha=2.0)),
         "counts of about 100 of a large dispersion: a gamma's shape below 1, and rejection",
     ),
     # The operator takes integer dtypes only, and the engine would set the requested one.
@@ -249,22 +248,6 @@ PARAMETERS: dict[str, Fill] = {
 }
 """Fills of parameters that are tensors, with an element for each row of draws."""
 
-OF_EACH = (
-    "many draws of each distribution, as a Monte Carlo estimate takes",
-    "few draws of each of many distributions, as the paths of a forecast",
-)
-
-
-@FAMILIES.add(*(name.replace("random_", "sample_") for name in NUMBERS if name != "random_randint"))
-def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution for each row, and the number of draws in a row."""
-    for (rows, columns), why in zip(drawn(operator, size), OF_EACH, strict=True):
-        parameters = {
-            parameter.name: fixed(rows, fill=PARAMETERS[parameter.name])
-            for parameter in operator.tensors
-        }
-        yield {**parameters, "shape": (columns,), WHY: why}
-
 
 @FAMILIES.add("sample_multinomial", "sample_categorical")
 def categories(operator: Operator, size: Preset) -> Rows:
@@ -278,7 +261,11 @@ def categories(operator: Operator, size: Preset) -> Rows:
         trials = fixed(data.shape[0], fill=below(20, start=1))
         why = "trials by each row's probabilities, counted by class"
         return {why: without_gradients(call(n=trials, p=data))}
+    words = tensor(size.images, size.extent(50_257), fill=SIMPLEX)
     return {
+        "GPT-2's next token of each of a few texts, of all its words": without_gradients(
+            call(data=words, shape=(1,))
+        ),
         "a few classes by each row's probabilities, as the topics of documents": without_gradients(
             call(data=data, shape=shape)
         ),
@@ -294,7 +281,7 @@ class OfEach(NamedTuple):
 
     numbers: Arguments
     fills: tuple[Fill, ...]
-    """Of the tensors, which take the places of the first numbers."""
+    """Of the tensors, which stand for the first numbers."""
     why: str
     gradient: bool = True
 
@@ -337,7 +324,7 @@ NUMPY = {
         "units by a probability each, as a Boltzmann machine's",
         gradient=False,
     ),
-    "_npi_exponential": OfEach({"scale": 1.0}, (POSITIVE,), "times by the mean of each server"),
+    "_npi_exponential": OfEach({"scale": 1.0}, (POSITIVE,), "times by a predicted mean each"),
     "_npi_rayleigh": OfEach({"scale": 1.0}, (POSITIVE,), "amplitudes by each user's strength"),
     "_npi_pareto": OfEach({"a": 2.0}, (ABOVE_ONE,), "losses by the tail of each contract"),
     "_npi_powerd": OfEach({"a": 2.0}, (POSITIVE,), "shares by a power each", gradient=False),
@@ -358,11 +345,9 @@ def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     # `_n` takes the extents that come before those of the parameters.
     before = operator.name.endswith("_n")
     shape = (1 if before or one is UNIFORM else rows, columns)
-    tensors: Arguments = {
-        f"input{i}": tensor(*shape, fill=fill, gradient=one.gradient)
-        for i, fill in enumerate(one.fills, 1)
-    }
-    given: Arguments = dict.fromkeys(list(one.numbers)[: len(tensors)])
+    specs = [tensor(*shape, fill=fill, gradient=one.gradient) for fill in one.fills]
+    tensors: Arguments = dict(zip(("input1", "input2"), specs, strict=False))
+    given: Arguments = dict.fromkeys(list(one.numbers)[: len(specs)])
     extents = (rows,) if before else (rows, columns)
     yield {**tensors, **one.numbers, **given, "size": extents, WHY: one.why}
 

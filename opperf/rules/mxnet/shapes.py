@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Choice, Roles, Table, Use, as_list, merge, use
 from opperf.rules.bert import UNITS, few_sentences
-from opperf.rules.configurations import WHY
 from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
 from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
-from opperf.rules.variants import Row, add_rows
+from opperf.rules.values import call, fixed, literal, tensor, tensors
+from opperf.rules.variants import Variants, add_rows
 
 
 def reshape_roles(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -182,205 +180,143 @@ def images(size: Preset) -> Shape:
     return (size.batch, 16, size.side(64), size.side(64))
 
 
-def first(operator: Operator) -> str:
-    """Name of an operator's first tensor: `data` in `mx.nd`, `a` in some of `mx.np`."""
-    return operator.tensors[0].name
-
-
-Variants = tuple[tuple[Shape, dict[str, Argument]], ...]
-
-
-def one_tensor(operator: Operator, variants: Variants) -> Iterable[Arguments]:
-    """A tensor of each shape, with the plain values beside the shape."""
-    for shape, values in variants:
-        yield {first(operator): tensor(*shape), **values}
-
-
-@FAMILIES.add("Reshape")
-def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors to reshape to a vector, to a matrix, and with the first axis kept."""
-    rows, columns = square(size)
-    return one_tensor(
-        operator,
-        (
-            (square(size), {"shape": (-1,), WHY: "a matrix to one vector, as gradients laid flat"}),
-            (
-                square(size),
-                {"shape": (columns, rows), WHY: "a matrix to another of as many elements: a copy"},
-            ),
-            (
-                cube(size),
-                {"shape": (0, -1), WHY: "samples of any shape to rows, for a dense layer"},
-            ),
-        ),
-    )
-
-
-@FAMILIES.add("reshape_like")
-def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor, and another of the shape to reshape to."""
-    rows, columns = square(size)
-    flat = "a matrix to another's vector, as predictions are paired with labels"
-    yield {"lhs": tensor(rows, columns), "rhs": fixed(*vector(size)), WHY: flat}
-    loss = "a vector to another's matrix, as Gluon's losses give labels the predictions' shape"
-    yield {"lhs": tensor(*vector(size)), "rhs": fixed(rows, columns), WHY: loss}
-
-
-@FAMILIES.add("shape_array", "size_array")
-def extents(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps, of which only the extents are read."""
-    why = f"feature maps' extents, as an exported graph reads them: {MOSTLY_DISPATCH}"
-    yield {"data": tensor(*feature_maps(size)), WHY: why}
-
-
-@FAMILIES.add("Flatten")
-def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of which all axes but the first are merged."""
-    return one_tensor(
-        operator,
-        (
-            (
-                cube(size),
-                {WHY: "sequences to rows, before a dense layer that reads all time steps"},
-            ),
-            (images(size), {WHY: "feature maps to rows, before a classifier's dense layer"}),
-        ),
-    )
-
-
-@FAMILIES.add("depth_to_space")
-def depth_to_space(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps, whose channels become blocks of pixels."""
-    why = "channels to blocks of pixels, as the sub-pixel upsampling of super-resolution"
-    return one_tensor(operator, ((images(size), {"block_size": TIMES, WHY: why}),))
-
-
-@FAMILIES.add("space_to_depth")
-def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps, whose blocks of pixels become channels."""
-    why = "blocks of pixels to channels, as detectors halve the extents without a loss"
-    return one_tensor(operator, ((images(size), {"block_size": TIMES, WHY: why}),))
-
-
 PHONEMES = 128
 """In a long sentence."""
 LONGEST = 8
 """Frames of a phoneme, at most: a tenth of a second."""
 
 
-@FAMILIES.add("Pad")
-def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps to pad, in each mode."""
-    border = (0, 0, 0, 0, TIMES, TIMES, TIMES, TIMES)
-    for mode in ("constant", "edge", "reflect"):
-        maps = tensor(*images(size))
-        yield {"data": maps, "mode": mode, "pad_width": border, WHY: PADDING[mode]}
-
-
-@FAMILIES.add("broadcast_axis")
-def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column, a row, and a number per channel, each with the extents to broadcast to."""
-    rows, columns = square(size)
-    batch, channels, height, width = feature_maps(size)
-    to_maps: Arguments = {"axis": (0, 2, 3), "size": (batch, height, width), WHY: PER_CHANNEL}
-    return one_tensor(
-        operator,
-        (
-            (column(size), {"axis": (1,), "size": (tall(size)[1],), WHY: PER_SAMPLE}),
-            ((1, columns), {"axis": (0,), "size": (rows,), WHY: PER_UNIT}),
-            ((1, channels, 1, 1), to_maps),
-        ),
-    )
-
-
-@FAMILIES.add("broadcast_like")
-def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column, a row, and a number per channel, each with a tensor of the shape to broadcast
-    to."""
-    rows, columns = square(size)
-    yield {"lhs": tensor(*column(size)), "rhs": fixed(*tall(size)), WHY: PER_SAMPLE}
-    yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns), WHY: PER_UNIT}
-    maps = feature_maps(size)
-    yield {"lhs": tensor(1, maps[1], 1, 1), "rhs": fixed(*maps), WHY: PER_CHANNEL}
-
-
 PROJECTED = 3
 """Queries, keys and values."""
 
 
-def projections(size: Preset) -> Shape:
-    """Shape of GPT-2's queries, keys and values in one tensor, side by side."""
-    return few_sentences(size, PROJECTED * UNITS)
+def projections(size: Preset) -> TensorSpec:
+    """GPT-2's queries, keys and values in one tensor, side by side."""
+    return tensor(*few_sentences(size, PROJECTED * UNITS))
+
+
+def per_channel(size: Preset) -> TensorSpec:
+    """A number for each channel of feature maps."""
+    return tensor(1, feature_maps(size)[1], 1, 1)
+
+
+def cropped(size: Preset) -> Shape:
+    """Shape of the middle of `images`."""
+    *outer, height, width = images(size)
+    return (*outer, height // 2, width // 2)
 
 
 GATES = "columns in four parts, as the gates of an LSTM: a copy for each row"
 DEVICES = "rows in equal parts, as a batch for several devices: each part is one copy"
 QUERIES_KEYS_VALUES = "queries, keys and values of GPT-2, from one dense layer"
-SHUFFLED = "ShuffleNet v2, stage 2: channels in two halves, for a block's branches"
 
 
-@FAMILIES.add("SliceChannel")
-def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to split into equal parts along each axis, tokens' vectors, and channels."""
-    tokens_apart: Arguments = {"num_outputs": PROJECTED, "axis": 2, WHY: QUERIES_KEYS_VALUES}
-    return one_tensor(
-        operator,
-        (
-            (square(size), {"num_outputs": PARTS, "axis": 1, WHY: GATES}),
-            (square(size), {"num_outputs": PARTS, "axis": 0, WHY: DEVICES}),
-            (projections(size), tokens_apart),
-            (network_maps(size, 116, 28, 28), {"num_outputs": 2, "axis": 1, WHY: SHUFFLED}),
+VARIANTS: dict[str, Variants] = {
+    "Reshape": lambda size: {
+        "a matrix to one vector, as gradients laid flat": call(
+            data=tensor(*square(size)), shape=(-1,)
         ),
-    )
-
-
-@FAMILIES.add("_split_v2")
-def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to split into equal parts along each axis, and at some rows, and tokens' vectors."""
-    rows, _ = square(size)
-    tokens_apart: Arguments = {"indices": (), "axis": 2, "sections": PROJECTED}
-    unequal = "rows at given places, as data for training, validation and testing"
-    return one_tensor(
-        operator,
-        (
-            (square(size), {"indices": (), "axis": 1, "sections": PARTS, WHY: GATES}),
-            (square(size), {"indices": (), "axis": 0, "sections": PARTS, WHY: DEVICES}),
-            (square(size), {"indices": (0, rows // 2, 3 * rows // 4), "axis": 0, WHY: unequal}),
-            (projections(size), {**tokens_apart, WHY: QUERIES_KEYS_VALUES}),
+        "a matrix to another of as many elements: a copy": call(
+            data=tensor(*square(size)), shape=square(size)[::-1]
         ),
-    )
-
-
-@FAMILIES.add("Crop")
-def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps to crop to a size at an offset, and in the middle to another tensor's size."""
-    batch, channels, height, width = images(size)
-    cut = (height // 2, width // 2)
-    data = tensor(batch, channels, height, width)
-    given = "feature maps to a size at an offset, as after padding more than was needed"
-    yield {"data": tensors([data]), "h_w": cut, "offset": (1, 1), WHY: given}
-    like = tensors([data, fixed(batch, channels, *cut)])
-    joined = "the middle of feature maps, of another's extents, as U-Net crops those that it joins"
-    yield {"data": like, "center_crop": True, WHY: joined}
-
-
-ROWS: dict[str, Row] = {
+        "samples of any shape to rows, for a dense layer": call(
+            data=tensor(*cube(size)), shape=(0, -1)
+        ),
+    },
+    "reshape_like": lambda size: {
+        "a matrix to another's vector, as predictions are paired with labels": call(
+            lhs=tensor(*square(size)), rhs=fixed(*vector(size))
+        ),
+        "a vector to another's matrix, as Gluon's losses give labels the predictions' shape": call(
+            lhs=tensor(*vector(size)), rhs=fixed(*square(size))
+        ),
+    },
+    "shape_array size_array": lambda size: {
+        f"feature maps' extents, as an exported graph reads them: {MOSTLY_DISPATCH}": call(
+            data=tensor(*feature_maps(size))
+        )
+    },
+    "Flatten": lambda size: {
+        "sequences to rows, before a dense layer that reads all time steps": call(
+            data=tensor(*cube(size))
+        ),
+        "feature maps to rows, before a classifier's dense layer": call(data=tensor(*images(size))),
+    },
+    "depth_to_space": lambda size: {
+        "channels to blocks of pixels, as the sub-pixel upsampling of super-resolution": call(
+            data=tensor(*images(size)), block_size=TIMES
+        )
+    },
+    "space_to_depth": lambda size: {
+        "blocks of pixels to channels, as detectors halve the extents without a loss": call(
+            data=tensor(*images(size)), block_size=TIMES
+        )
+    },
+    "Pad": lambda size: {
+        PADDING[mode]: call(
+            data=tensor(*images(size)), mode=mode, pad_width=(*[0] * 4, *[TIMES] * 4)
+        )
+        for mode in ("constant", "edge", "reflect")
+    },
+    "broadcast_axis": lambda size: {
+        PER_SAMPLE: call(data=tensor(*column(size)), axis=(1,), size=tall(size)[1:]),
+        PER_UNIT: call(data=tensor(1, square(size)[1]), axis=(0,), size=square(size)[:1]),
+        PER_CHANNEL: call(
+            data=per_channel(size),
+            axis=(0, 2, 3),
+            size=(feature_maps(size)[0], *feature_maps(size)[2:]),
+        ),
+    },
+    "broadcast_like": lambda size: {
+        PER_SAMPLE: call(lhs=tensor(*column(size)), rhs=fixed(*tall(size))),
+        PER_UNIT: call(lhs=tensor(1, square(size)[1]), rhs=fixed(*square(size))),
+        PER_CHANNEL: call(lhs=per_channel(size), rhs=fixed(*feature_maps(size))),
+    },
+    "SliceChannel": lambda size: {
+        GATES: call(data=tensor(*square(size)), num_outputs=PARTS, axis=1),
+        DEVICES: call(data=tensor(*square(size)), num_outputs=PARTS, axis=0),
+        QUERIES_KEYS_VALUES: call(data=projections(size), num_outputs=PROJECTED, axis=2),
+        "ShuffleNet v2, stage 2: channels in two halves, for a block's branches": call(
+            data=tensor(*network_maps(size, 116, 28, 28)), num_outputs=2, axis=1
+        ),
+    },
+    "_split_v2": lambda size: {
+        GATES: call(data=tensor(*square(size)), indices=(), axis=1, sections=PARTS),
+        DEVICES: call(data=tensor(*square(size)), indices=(), axis=0, sections=PARTS),
+        "rows at given places, as data for training, validation and testing": call(
+            data=tensor(*square(size)),
+            indices=(0, square(size)[0] // 2, 3 * square(size)[0] // 4),
+            axis=0,
+        ),
+        QUERIES_KEYS_VALUES: call(data=projections(size), indices=(), axis=2, sections=PROJECTED),
+    },
+    "Crop": lambda size: {
+        "feature maps to a size at an offset, as after padding more than was needed": call(
+            data=tensors([tensor(*images(size))]), h_w=cropped(size)[2:], offset=(1, 1)
+        ),
+        "the middle of feature maps, of another's extents, as U-Net crops what it joins": call(
+            data=tensors([tensor(*images(size)), fixed(*cropped(size))]), center_crop=True
+        ),
+    },
     "_contrib_dynamic_reshape": lambda size: {
-        "data": fixed(*square(size)),
-        "shape": fixed(
-            2, fill=literal((square(size)[0] * PARTS, square(size)[1] // PARTS)), dtype="int64"
-        ),
-        WHY: "a matrix to a shape that is a tensor, as one that a model computes",
+        "a matrix to a shape that is a tensor, as one that a model computes": call(
+            data=fixed(*square(size)),
+            shape=fixed(
+                2, fill=literal((square(size)[0] * PARTS, square(size)[1] // PARTS)), dtype="int64"
+            ),
+        )
     },
     "_npi_diag_indices_from": lambda size: {
-        "data": fixed(*square(size)),
-        WHY: "the indices of a matrix's diagonal, as to add a constant there",
+        "the indices of a matrix's diagonal, as to add a constant there": call(
+            data=fixed(*square(size))
+        )
     },
     "_npi_repeats": lambda size: {
-        "data": tensor(size.extent(PHONEMES), square(size)[1]),
-        "repeats": tuple(1 + row % LONGEST for row in range(size.extent(PHONEMES))),
-        "axis": 0,
-        WHY: "rows a number of times each, as speech synthesis repeats phonemes by their duration",
+        "rows a number of times each, as speech repeats phonemes by their duration": call(
+            data=tensor(size.extent(PHONEMES), square(size)[1]),
+            repeats=tuple(1 + row % LONGEST for row in range(size.extent(PHONEMES))),
+            axis=0,
+        )
     },
 }
-add_rows(FAMILIES.add, ROWS)
+add_rows(FAMILIES.add, VARIANTS)

@@ -9,10 +9,11 @@ from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.mxnet.names import FACTOR
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -20,11 +21,6 @@ FAMILIES = Families()
 def middle(shape: Shape) -> tuple[Shape, Shape]:
     """Begin and end of the middle half along every axis."""
     return tuple(n // 4 for n in shape), tuple(n // 4 + max(1, n // 2) for n in shape)
-
-
-def extents(begin: Shape, end: Shape) -> Shape:
-    """Shape of a slice."""
-    return tuple(stop - start for start, stop in zip(begin, end, strict=True))
 
 
 @FAMILIES.add("slice")
@@ -90,20 +86,20 @@ def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_slice_assign")
-def slice_assign(operator: Operator, size: Preset) -> Rows:
-    """A matrix, whose middle another matrix overwrites."""
-    begin, end = middle(square(size))
-    return {
+VARIANTS: dict[str, Variants] = {
+    "_slice_assign": lambda size: {
         "the middle of a matrix from a smaller one, as a patch that is pasted": call(
-            lhs=tensor(*square(size)), rhs=tensor(*extents(begin, end)), begin=begin, end=end
+            lhs=tensor(*square(size)),
+            rhs=tensor(*(max(1, n // 2) for n in square(size))),
+            **dict(zip(("begin", "end"), middle(square(size)), strict=True)),
         )
-    }
-
-
-@FAMILIES.add("_slice_assign_scalar")
-def slice_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, whose middle a number overwrites."""
-    begin, end = middle(square(size))
-    why = "the middle of a matrix set to a number, as a patch that random erasing removes"
-    yield {"data": tensor(*square(size)), "scalar": FACTOR, "begin": begin, "end": end, WHY: why}
+    },
+    "_slice_assign_scalar": lambda size: {
+        "the middle of a matrix set to a number, as a patch that random erasing removes": call(
+            data=tensor(*square(size)),
+            scalar=FACTOR,
+            **dict(zip(("begin", "end"), middle(square(size)), strict=True)),
+        )
+    },
+}
+add_rows(FAMILIES.add, VARIANTS)

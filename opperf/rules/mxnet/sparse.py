@@ -24,6 +24,7 @@ from opperf.rules.values import (
     Arguments,
     below,
     between,
+    call,
     fixed,
     sparse,
     tensor,
@@ -254,79 +255,32 @@ def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     documents, words = text_shape(size)
     weight = differentiated(tensor(words, WIDTH), ROWS)
     result = tensor(documents, WIDTH)
-    for density, what in ((OF_TEXT, "text at 1 %"), (OF_ADVERTISING, "clicks at 0.1 %")):
-        data = text(size, density=density)
-        yield {"lhs": data, "rhs": weight, WHY: f"{what}, by the first layer's weights"}
-        yield {
-            "lhs": data,
-            "rhs": result,
-            "transpose_a": True,
-            WHY: f"{what}, transposed: the gradient of the weights",
-        }
-    data = text(size)
-    yield {
-        "lhs": data,
-        "rhs": result,
-        "transpose_a": True,
-        "forward_stype": ROWS,
-        WHY: "the gradient of the weights, stored as the rows of words that occur",
-    }
     stored = sparse(ROWS, words, WIDTH, density=WHOLE)
-    yield {"lhs": data, "rhs": stored, WHY: "row-sparse weights, as a parameter server sends them"}
     few = differentiated(sparse(ROWS, documents, WIDTH, density=OF_BATCH), DENSE)
-    yield {
-        "lhs": data,
-        "rhs": few,
-        "transpose_a": True,
-        "forward_stype": ROWS,
-        WHY: "the gradient of the weights, from the gradient of few documents",
-    }
+    left: Arguments = {"transpose_a": True}
+    by_rows: Arguments = {**left, "forward_stype": ROWS}
+    dense: Arguments = {"forward_stype": "default"}
+    text_1, clicks = text(size), text(size, density=OF_ADVERTISING)
     mixes = fixed(CLASSES, documents)
-    yield {
-        "lhs": mixes,
-        "rhs": data,
-        "forward_stype": CSR,
-        WHY: "mixes of documents, in compressed rows",
-    }
-    yield {
-        "lhs": mixes,
-        "rhs": data,
-        "forward_stype": "default",
-        WHY: "mixes of documents, as a dense matrix",
-    }
-    yield {
-        "lhs": fixed(CLASSES, words),
-        "rhs": data,
-        "transpose_b": True,
-        "forward_stype": "default",
-        WHY: "weights of few classes by documents",
-    }
-
-
-@FAMILIES.also("slice")
-def sparse_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A batch of documents, and half of the words of one."""
-    documents, words = text_shape(size)
-    begin, end = documents // 4, 3 * documents // 4
-    yield {"data": text(size), "begin": (begin,), "end": (end,), WHY: "a batch of documents"}
-    yield {
-        "data": text(size),
-        "begin": (begin, words // 4),
-        "end": (end, 3 * words // 4),
-        WHY: "a batch of documents, and half of their words",
-    }
-
-
-LINEAR = ("LinearRegressionOutput", "LogisticRegressionOutput")
-
-
-@FAMILIES.also(*LINEAR)
-def sparse_labels(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Predictions for every word of few documents, of which few are right: extreme
-    classification."""
-    labels = few_texts(size, BOOLEAN)
-    why = "sparse labels, few of many, for extreme classification"
-    yield {"data": tensor(*labels.shape), "label": labels, WHY: why}
+    gradient = "the gradient of the weights"
+    for lhs, rhs, values, why in (
+        (text_1, weight, {}, "text at 1 %, by the first layer's weights"),
+        (text_1, result, left, f"text at 1 %, transposed: {gradient}"),
+        (clicks, weight, {}, "clicks at 0.1 %, by the first layer's weights"),
+        (clicks, result, left, f"clicks at 0.1 %, transposed: {gradient}"),
+        (text_1, result, by_rows, f"{gradient}, stored as the rows of words that occur"),
+        (text_1, stored, {}, "row-sparse weights, as a parameter server sends them"),
+        (text_1, few, by_rows, f"{gradient}, from the gradient of few documents"),
+        (mixes, text_1, {"forward_stype": CSR}, "mixes of documents, in compressed rows"),
+        (mixes, text_1, dense, "mixes of documents, as a dense matrix"),
+        (
+            fixed(CLASSES, words),
+            text_1,
+            {"transpose_b": True, **dense},
+            "weights of few classes by documents",
+        ),
+    ):
+        yield {"lhs": lhs, "rhs": rhs, **values, WHY: why}
 
 
 @FAMILIES.also("Embedding", "_contrib_SparseEmbedding")
@@ -379,7 +333,24 @@ ONE_ROW: dict[str, Row] = {
 add_rows(FAMILIES.also, ONE_ROW)
 
 
+def middle_of(size: Preset, axes: int) -> Arguments:
+    """The middle half of the first axes."""
+    extents = text_shape(size)[:axes]
+    begin, end = tuple(n // 4 for n in extents), tuple(3 * n // 4 for n in extents)
+    return {"data": text(size), "begin": begin, "end": end}
+
+
 VARIANTS: dict[str, Variants] = {
+    "slice": lambda size: {
+        "a batch of documents": middle_of(size, 1),
+        "a batch of documents, and half of their words": middle_of(size, 2),
+    },
+    # Predictions for every word of few documents, of which few are right.
+    "LinearRegressionOutput LogisticRegressionOutput": lambda size: {
+        "sparse labels, few of many, for extreme classification": call(
+            data=tensor(*text_shape(size, FEW_DOCUMENTS)), label=few_texts(size, BOOLEAN)
+        )
+    },
     "sum mean": lambda size: [
         {"data": differentiated(text(size), DENSE), "axis": (axis,), WHY: why}
         for axis, why in ((0, "each word over all documents"), (1, "each document over all words"))

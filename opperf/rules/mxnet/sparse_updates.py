@@ -51,14 +51,13 @@ def with_layouts(arguments: Arguments, *stored: str) -> Arguments:
     return {**made, OUTPUT: same(weight, "weight")}
 
 
-def states(arguments: Arguments) -> list[str]:
-    """Names of the weights and of the tensors of state."""
-    return [name for name, value in arguments.items() if is_state(name, value)]
+def all_sparse(arguments: Arguments) -> Arguments:
+    """The arguments of an update whose weights and state are row-sparse too."""
+    tensors = (name for name, value in arguments.items() if isinstance(value, TensorSpec))
+    return with_layouts(arguments, *(name for name in tensors if name != "grad"))
 
 
-def is_state(name: str, value: Argument) -> bool:
-    """Whether an argument of an update is a tensor that it writes."""
-    return isinstance(value, TensorSpec) and name != "grad"
+SERVED = "{} of row-sparse weights, as a parameter server has them"
 
 
 @FAMILIES.also(*ROWS_ONLY)
@@ -74,34 +73,20 @@ def sparse_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
             **with_layouts(own, "weight"),
             WHY: "update of all rows of row-sparse weights with a dense state",
         }
-    yield {
-        **with_layouts(arguments, *states(arguments)),
-        WHY: "update of row-sparse weights, as a parameter server has them",
-    }
+    yield {**all_sparse(arguments), WHY: SERVED.format("update")}
 
 
-@FAMILIES.add("_sparse_adagrad_update")
+@FAMILIES.add("_sparse_adagrad_update", "_contrib_group_adagrad_update")
 def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse gradient, and no decay of weights, which the operator does not support."""
-    arguments = {**update(operator, table_shape(size)), "wd": 0.0}
-    yield {**with_layouts(arguments), WHY: "AdaGrad of an embedding"}
-    yield {
-        **with_layouts(arguments, *states(arguments)),
-        WHY: "AdaGrad of row-sparse weights, as a parameter server has them",
-    }
-
-
-@FAMILIES.add("_contrib_group_adagrad_update")
-def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse gradient, with one element of history for each row."""
+    """A row-sparse gradient, without a decay of weights, which one operator does not support, or
+    with one element of history for each row."""
     rows, width = table_shape(size)
-    history = {"history": state_tensor(operator, "history", (rows, 1))}
-    arguments = {**update(operator, (rows, width)), **history}
-    yield {**with_layouts(arguments), WHY: "AdaGrad by row of an embedding"}
-    yield {
-        **with_layouts(arguments, *states(arguments)),
-        WHY: "AdaGrad by row of row-sparse weights, as a parameter server has them",
-    }
+    arguments, what = {**update(operator, (rows, width)), "wd": 0.0}, "AdaGrad"
+    if operator.name == "_contrib_group_adagrad_update":
+        history = state_tensor(operator, "history", (rows, 1))
+        arguments, what = {**update(operator, (rows, width)), "history": history}, "AdaGrad by row"
+    yield {**with_layouts(arguments), WHY: f"{what} of an embedding"}
+    yield {**all_sparse(arguments), WHY: SERVED.format(what)}
 
 
 def drawn_weight(size: Preset, dtype: str = REQUESTED) -> TensorSpec:

@@ -205,35 +205,32 @@ def no_arguments(operator: Operator, roles: Roles) -> None:
     """None: an update in mixed precision, or of many weights, has inputs without a role."""
 
 
-def mixed_precision(one: Use) -> Use:
-    """The use of an update in mixed precision, which updates both copies of the weights."""
+def narrowed(made: Array) -> Array:
+    """Values in the dtype of weights that have a master copy."""
+    return made.astype(NARROW)
+
+
+def mixed_precision(
+    one: Use, narrow: Callable[[Array], Array] = narrowed, writes_master: bool = True
+) -> Use:
+    """The use of an update in mixed precision, which reads the master copy of the weights; LAMB's
+    phases do not write it."""
 
     def update(function: Callable[..., Any], arguments: Values) -> Written:
         master = arguments["weight32"]
         assert (arguments["weight"] == master.astype(NARROW)).all()
         others = {name: value for name, value in arguments.items() if name != "weight32"}
         made = one.apply(function, others | {"weight": master})
-        return Written(made.output.astype(NARROW), {**made.arguments, "weight32": made.output})
-
-    return Use(one.operation, update, no_arguments)
-
-
-def mixed_precision_phase(one: Use, narrow: Callable[[Array], Array]) -> Use:
-    """The use of one of LAMB's phases in mixed precision, which reads the master copy of the
-    weights and does not write it."""
-
-    def update(function: Callable[..., Any], arguments: Values) -> Written:
-        others = {name: value for name, value in arguments.items() if name != "weight32"}
-        made = one.apply(function, others | {"weight": arguments["weight32"]})
-        return Written(narrow(made.output), made.arguments)
+        own = {"weight32": made.output} if writes_master else {}
+        return Written(narrow(made.output), {**made.arguments, **own})
 
     return Use(one.operation, update, no_arguments)
 
 
 HALF: Table = {
     "_mp_adamw_update": mixed_precision(ADAMW),
-    "mp_lamb_update_phase1": mixed_precision_phase(DIRECTION, lambda direction: direction),
-    "mp_lamb_update_phase2": mixed_precision_phase(MOVE, lambda weight: weight.astype(NARROW)),
+    "mp_lamb_update_phase1": mixed_precision(DIRECTION, lambda direction: direction, False),
+    "mp_lamb_update_phase2": mixed_precision(MOVE, writes_master=False),
     "mp_nag_mom_update": mixed_precision(NESTEROV),
     "mp_sgd_mom_update": mixed_precision(MOMENTUM),
     "mp_sgd_update": mixed_precision(SGD),
@@ -299,26 +296,22 @@ def many_weights(one: Use, tensors: str, own: WeightValues) -> Use:
 
 OF_SGD, OF_MOMENTUM, OF_ADAM = "weight grad", "weight grad mom", "weight grad mean var"
 
+
+def both_precisions(pattern: str, one: Use, tensors: str, own: WeightValues) -> Table:
+    """The uses of an update of many weights in single and in mixed precision."""
+    return {
+        pattern.format(""): many_weights(one, tensors, own),
+        pattern.format("mp_"): many_weights(mixed_precision(one), f"{tensors} weight32", own),
+    }
+
+
 MANY: Table = {
-    "_multi_adamw_update": many_weights(ADAMW, OF_ADAM, adamw_values),
     "_multi_lamb_update": many_weights(LAMB_UPDATE, OF_ADAM, lamb_values),
-    "_multi_mp_adamw_update": many_weights(
-        mixed_precision(ADAMW), f"{OF_ADAM} weight32", adamw_values
-    ),
-    "multi_mp_sgd_mom_update": many_weights(
-        mixed_precision(MOMENTUM), f"{OF_MOMENTUM} weight32", list_values
-    ),
-    "multi_mp_sgd_update": many_weights(mixed_precision(SGD), f"{OF_SGD} weight32", list_values),
-    "multi_sgd_mom_update": many_weights(MOMENTUM, OF_MOMENTUM, list_values),
-    "multi_sgd_update": many_weights(SGD, OF_SGD, list_values),
-    "preloaded_multi_mp_sgd_mom_update": many_weights(
-        mixed_precision(MOMENTUM), f"{OF_MOMENTUM} weight32", preloaded_values
-    ),
-    "preloaded_multi_mp_sgd_update": many_weights(
-        mixed_precision(SGD), f"{OF_SGD} weight32", preloaded_values
-    ),
-    "preloaded_multi_sgd_mom_update": many_weights(MOMENTUM, OF_MOMENTUM, preloaded_values),
-    "preloaded_multi_sgd_update": many_weights(SGD, OF_SGD, preloaded_values),
+    **both_precisions("_multi_{}adamw_update", ADAMW, OF_ADAM, adamw_values),
+    **both_precisions("multi_{}sgd_mom_update", MOMENTUM, OF_MOMENTUM, list_values),
+    **both_precisions("multi_{}sgd_update", SGD, OF_SGD, list_values),
+    **both_precisions("preloaded_multi_{}sgd_mom_update", MOMENTUM, OF_MOMENTUM, preloaded_values),
+    **both_precisions("preloaded_multi_{}sgd_update", SGD, OF_SGD, preloaded_values),
 }
 
 OPERATIONS: Table = ONE | HALF | MANY
