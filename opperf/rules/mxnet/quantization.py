@@ -5,11 +5,11 @@ The dtype defines these operators, so their rules fix it.
 
 from __future__ import annotations
 
-from opperf.model import Fill, TensorSpec
+from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import outputs
 from opperf.rules.image_shapes import network_maps
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, cube, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -80,10 +80,12 @@ def channels(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
     return fixed(feature_maps(size)[1], fill=fill, dtype=FLOAT)
 
 
-def reshaped(size: Preset) -> Arguments:
-    """A matrix to reshape, without the new shape."""
-    why = "a matrix as a vector: a copy with its range"
-    return {WHY: why, "data": digits(*square(size)), **ends("min_data", "max_data")}
+@FAMILIES.add("quantized_reshape", "_npx_quantized_reshape")
+def reshape(operator: Operator, size: Preset) -> Rows:
+    """A matrix, reshaped to a vector."""
+    name = "newshape" if operator.parameter("newshape") else "shape"
+    made = call(data=digits(*square(size)), **ends("min_data", "max_data"), **{name: (-1,)})
+    return {"a matrix as a vector: a copy with its range": made}
 
 
 def prepared(size: Preset, name: str) -> Arguments:
@@ -139,9 +141,6 @@ ROWS: dict[str, Row] = {
         **ends("min_data", "max_data"),
         **CALIBRATED,
     },
-    # The new shape's name differs between MXNet 1 and 2.
-    "quantized_reshape": lambda size: {**reshaped(size), "shape": (-1,)},
-    "_npx_quantized_reshape": lambda size: {**reshaped(size), "newshape": (-1,)},
     "_contrib_intgemm_prepare_data": lambda size: prepared(size, "data"),
     "_contrib_intgemm_prepare_weight": lambda size: prepared(size, "weight"),
     "_contrib_quantized_act": lambda size: {

@@ -18,26 +18,28 @@ from opperf.sources.selecting import Selection
 
 FIRST_ONLY = frozenset(
     {
-        "attention.fused_in_mxnet_1",
+        "attention._sg_mkldnn_selfatt_qk",
+        "attention._sg_mkldnn_selfatt_valatt",
         "convolution.convolution_v1",
         "convolution.pooling_v1",
         "miscellany._contrib_ifft",
         "normalisation.first_batch_norm",
         "quantization._contrib_quantize_asym",
-        "quantization.recurrent",
+        "quantization._contrib_quantized_rnn",
     }
 )
 """Families whose operators MXNet 2 has no more, or not under these names."""
 
 SECOND_ONLY = frozenset(
     {
-        *("attention.fused", "attention.sliding_context", "attention.sliding_mask"),
-        *("attention.sliding_scores", "image._image_random_crop"),
-        *("indexing._npi_advanced_indexing", "indexing._npi_advanced_indexing_multiple"),
-        *("indexing._npx_index_add", "indexing._npx_index_update"),
-        *("miscellany._npi_fill_diagonal", "quantization._contrib_intgemm_fully_connected"),
+        *(f"attention._contrib_sldwin_atten_{part}" for part in ("context", "mask_like", "score")),
+        *("attention._sg_onednn_selfatt_qk", "attention._sg_onednn_selfatt_valatt"),
+        *("image._image_random_crop", "indexing._npi_advanced_indexing"),
+        *("indexing._npi_advanced_indexing_multiple", "indexing._npx_index_add"),
+        *("indexing._npx_index_update", "miscellany._npi_fill_diagonal"),
+        *("quantization._contrib_intgemm_fully_connected", "quantization.quantized_transpose"),
         *("quantization._contrib_intgemm_maxabsolute", "quantization._contrib_intgemm_take_weight"),
-        *("quantization.intgemm_prepare", "quantization.quantized_transpose"),
+        *(f"quantization._contrib_intgemm_prepare_{name}" for name in ("data", "weight")),
         *("quantization.reshape", "shapes._contrib_dynamic_reshape", "shapes._npi_repeats"),
     }
 )
