@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -20,7 +19,7 @@ from opperf.operations.uses import (
     written_to,
 )
 from opperf.rules.configurations import WHY
-from opperf.rules.families.reductions import along_one, reduced_axes, reduced_shapes
+from opperf.rules.families.reductions import along_one, reduced_axes
 from opperf.rules.mxnet.indexing import of_classes
 from opperf.rules.mxnet.sparse import OWN, differentiated, rows
 from opperf.rules.registering import Families
@@ -48,6 +47,13 @@ def reduction_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]
     if "axis" in roles:
         return {**x, "axis": as_list(roles["axis"])}
     return x if operator.name.startswith("_np") else {**x, "axis": ()}
+
+
+def moments_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and a list of axes, which is not empty for all of them."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    return {"data": x, "axes": as_list(roles.get("axis", tuple(range(len(x.shape)))))}
 
 
 BOTH = ("all", "any", "max", "min", "prod", "sum")
@@ -93,7 +99,7 @@ REDUCED = merge(
         "_square_sum": use("sum_of_squares", reduction_roles),
         "all_finite": use("all_finite", lambda data: {"tensors": [data]}),
         "cumsum": use("cumsum", "x=a axis"),
-        "moments": use("moments", "x=data axis=axes"),
+        "moments": use("moments", "x=data axis=axes", to_arguments=moments_arguments),
         "multi_all_finite": use("all_finite", "tensors=data -num_arrays"),
         "multi_sum_sq": use("sums_of_squares", "tensors=data -num_arrays"),
         "norm": use(
@@ -216,17 +222,6 @@ OPERATIONS: Table = merge(REDUCED, SORTED, CREATED)
 FAMILIES = Families()
 
 
-MOMENTS = (
-    "the mean and variance of columns, as BatchNorm after a dense layer",
-    "the mean and variance of rows: elements are adjacent in memory",
-    "the mean and variance of a whole tensor, as to standardise a target",
-    "the mean and variance of long columns, as to standardise the features of a table",
-    "the mean and variance of each token's vector, as LayerNorm does",
-    "the mean and variance of each sentence's tokens, the middle axis, as statistics pooling",
-    "the mean and variance of channels of feature maps, as BatchNorm does",
-)
-"""Why moments are computed, in the order of `reduced_shapes`."""
-
 NORMS = {
     2: (
         "Euclidean norms of columns, as weight normalisation computes for each unit",
@@ -246,16 +241,6 @@ NORMS = {
     ),
 }
 """Why norms are computed, by their order, in the order of `along_one`."""
-
-
-@FAMILIES.add("moments", replaces="it takes ten times as long as a mean")
-def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The tensors of `reduced_shapes` with extents half as long, as this operator takes ten times
-    as long as a mean. It does not accept an empty list for all axes."""
-    halved = replace(size, scale=size.scale / 2)
-    for (shape, axis, _), why in zip(reduced_shapes(halved), MOMENTS, strict=True):
-        axes = reduced_axes(axis) or tuple(range(len(shape)))
-        yield {"data": tensor(*shape), "axes": axes, WHY: why}
 
 
 @FAMILIES.add("norm")
