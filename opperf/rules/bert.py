@@ -46,3 +46,8 @@ def few_sentences(size: Preset, width: int = UNITS) -> Shape:
     """Shape of fewer sentences, as many as there are images: for operators that take long for
     each element, or several such tensors."""
     return (size.images, *sentences(size, width)[1:])
+
+
+def heads(size: Preset) -> Shape:
+    """Shape of the queries of as many sentences: a vector for each token and head."""
+    return (*few_sentences(size)[:2], HEADS, WIDTH)

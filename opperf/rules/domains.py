@@ -36,6 +36,10 @@ MANTISSAS = between(0.5, 1.0)
 """The mantissas that `frexp` splits from numbers."""
 POSITIVE_INTEGERS = below(64, start=1)
 """For common divisors and multiples, which are trivial for zero."""
+DIVISORS = {"gcd": below(1 << 31, start=1), "lcm": below(1 << 15, start=1)}
+"""The same of large integers, whose results fit 32 bits."""
+ANGLES = between(0.0, 2048.0)
+"""Positions of a text times a frequency of at most one, as rotary embeddings have them."""
 FEW_INTEGERS = below(4)
 """Four values, so that a quarter of all pairs is equal."""
 NEAR_ONE = between(0.999, 1.001)

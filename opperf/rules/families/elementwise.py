@@ -6,11 +6,15 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from opperf.model import Fill
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import (
+    ANGLES,
     BITS,
+    BITWISE_PAIR,
+    DIVISORS,
     DOMAINS,
     LOGICAL_PAIR,
     PAIRS,
@@ -24,9 +28,9 @@ from opperf.rules.domains import (
 )
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, LIST_LENGTH, Shape, column, in_cache, square, tall, tiny
+from opperf.rules.shapes import FEW, LIST_LENGTH, Shape, in_cache, square, tall, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
+from opperf.rules.values import BOOLEAN, NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -109,12 +113,31 @@ ACTIVATED: dict[str, tuple[str, str]] = {
 """Why such matrices are measured with an activation: one operator may have all of these."""
 
 
+MASK = "bool"
+OTHERWISE: dict[str, tuple[Fill, str, str]] = {
+    **dict.fromkeys(
+        ("cos", "sin", "tan"),
+        (ANGLES, REQUESTED, "angles up to 2048, as of positions in texts: first reduced to a turn"),
+    ),
+    **dict.fromkeys(
+        ("bitwise_not", "logical_not"),
+        (BOOLEAN, MASK, "a boolean mask, where it does not hold: one byte for each element"),
+    ),
+}
+"""Fill, dtype and why of a matrix that takes another path, in place of one that stays in cache."""
+
+
 @FAMILIES.operation(*OF_ONE)
 def unary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor, inside the operation's domain."""
-    fill, dtype = DOMAINS.get(operation.name, NORMAL), dtype_for(operation.name)
-    for shape, why in of_one(size, ACTIVATED.get(operation.name, ROWS), operation.name):
+    name = operation.name
+    fill, dtype = DOMAINS.get(name, NORMAL), dtype_for(name)
+    large, *others = of_one(size, ACTIVATED.get(name, ROWS), name)
+    for shape, why in (large, *(others[1:] if name in OTHERWISE else others)):
         yield {"x": tensor(*shape, fill=fill, dtype=dtype), **why}
+    if name in OTHERWISE:
+        fill, dtype, other = OTHERWISE[name]
+        yield {"x": tensor(*square(size), fill=fill, dtype=dtype), WHY: other}
 
 
 class ShapePair(NamedTuple):
@@ -128,13 +151,19 @@ class ShapePair(NamedTuple):
 ALIKE: Roles = {WHY: "two matrices of one shape: nothing is broadcast"}
 
 
+CONDITIONS: Roles = {
+    WHY: "boolean masks, as conditions to choose rows by: one byte for each element"
+}
+
+
 def alike(size: Preset) -> tuple[ShapePair, ...]:
     """Pairs of equal shapes."""
     return (ShapePair(square(size), square(size), ALIKE), ShapePair(tiny(size), tiny(size), FEW))
 
 
 def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
-    """A pair of equal shapes, and pairs of which one is broadcast in each way that models use."""
+    """A pair of equal shapes, and pairs of which one or both are broadcast in each way that models
+    use."""
     rows, columns = square(size)
     maps = feature_maps(size)
     return (
@@ -143,7 +172,7 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
             (rows, columns), (1, columns), {WHY: "a matrix and a row: the row is read for each row"}
         ),
         ShapePair(
-            column(size), tall(size), {WHY: "a column and a matrix: one number for each row"}
+            (rows, 1), (1, columns), {WHY: "a column and a row: each number of one with each other"}
         ),
         ShapePair(
             maps,
@@ -158,9 +187,11 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
     )
 
 
-def pairs(operation: str, shape_pairs: Iterable[ShapePair]) -> Iterable[Roles]:
+def pairs(
+    operation: str, shape_pairs: Iterable[ShapePair], fills: Pair | None = None, dtype: str = ""
+) -> Iterable[Roles]:
     """Two tensors of each pair of shapes, inside the operation's domain."""
-    fills, dtype = PAIRS.get(operation, Pair()), dtype_for(operation)
+    fills, dtype = fills or PAIRS.get(operation, Pair()), dtype or dtype_for(operation)
     for left, right, notes in shape_pairs:
         is_one_mask = fills.right == BITS and math.prod(right) == 1 < math.prod(left)
         yield {
@@ -172,11 +203,21 @@ def pairs(operation: str, shape_pairs: Iterable[ShapePair]) -> Iterable[Roles]:
 
 @FAMILIES.operation(*(name for name in OF_TWO if name != "same_elements"), "isclose")
 def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two tensors, one broadcast to the other's shape where they differ. Of logical operations one
-    element would decide every result."""
-    *several, of_one_element = broadcasting(size)
-    decided = PAIRS.get(operation.name) == LOGICAL_PAIR
-    return pairs(operation.name, several if decided else (*several, of_one_element))
+    """Two tensors, one broadcast to the other's shape where they differ."""
+    name = operation.name
+    alike, *others, of_channels, of_one_element = broadcasting(size)
+    if name in DIVISORS:
+        # Its steps take longer than any order of elements.
+        yield from pairs(name, [alike])
+        large = alike._replace(notes={WHY: "two matrices of large integers: more steps for each"})
+        yield from pairs(name, [large], Pair(DIVISORS[name], DIVISORS[name]))
+    elif PAIRS.get(name) in (LOGICAL_PAIR, BITWISE_PAIR):
+        # One element would decide every result of a logical operation.
+        few = [] if PAIRS[name] == LOGICAL_PAIR else [of_one_element]
+        yield from pairs(name, [alike, *others, *few])
+        yield from pairs(name, [alike._replace(notes=CONDITIONS)], LOGICAL_PAIR, MASK)
+    else:
+        yield from pairs(name, [alike, *others, of_channels, of_one_element])
 
 
 VARIANTS: dict[str, Variants] = {

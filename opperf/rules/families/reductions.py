@@ -8,9 +8,9 @@ from typing import NamedTuple
 from opperf.model import Argument
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import few_sentences
+from opperf.rules.bert import few_sentences, heads, scores
 from opperf.rules.configurations import ROWS, TAGS, WHY
-from opperf.rules.domains import WHOLE_DTYPE, reduction_fill
+from opperf.rules.domains import DECIDED_BY_ONE, WHOLE_DTYPE, reduction_fill
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.regions import LABELS
 from opperf.rules.registering import Families
@@ -45,7 +45,7 @@ REDUCED = (
     "each row, as the features of a sample: its elements are adjacent in memory",
     "the whole matrix to one number",
     "long columns of a narrow matrix, as the features of many samples",
-    "the last of three axes: many short rows, adjacent in memory",
+    "the last of four axes, as the vectors of attention's heads: many short rows",
     "the middle of three axes, as the time steps of each sequence: a short row apart",
 )
 """Why tensors are reduced, in the order of `along_one`: true of sums, extremes and conditions, and
@@ -56,7 +56,7 @@ ACCUMULATED = (
     "along each row, as separate series: elements are adjacent in memory",
     "the whole matrix as one vector: a single chain of results",
     "down long columns, as a few long series side by side",
-    "the last of three axes: a short chain for each of many rows",
+    "the last of four axes, as the vectors of attention's heads: many short chains",
     "the middle of three axes, as the time steps of each sequence, for those up to each",
 )
 """Why tensors are accumulated, in the same order."""
@@ -66,7 +66,7 @@ SEARCHED = (
     "each row, as the choice for each sample by score or cost: elements are adjacent in memory",
     "the whole matrix, as the best point of a grid search",
     "long columns, as the best of many candidates for each of a few",
-    "the last of three axes: one index for each of many short rows",
+    "the last of four axes: one index for each of many short rows",
     "the middle of three axes, as the time step of each feature's extreme",
 )
 """Why the indices of extreme elements are searched for, in the same order."""
@@ -85,14 +85,14 @@ def whys_of(name: str) -> tuple[str, ...]:
 
 def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, ...]:
     """Shapes, each with one axis or none: one matrix along the first, the second and both, which
-    shows the cost of memory order; a shape of as many elements along the first as well; and tokens
-    along the last and along the middle."""
+    shows the cost of memory order; a shape of as many elements along the first as well; and tokens'
+    heads along the last and tokens along the middle."""
     reduced = (
         (square(size), 0),
         (square(size), 1),
         (square(size), None),
         (tall(size), 0),
-        (few_sentences(size), 2),
+        (heads(size), 3),
         (few_sentences(size), 1),
     )
     return tuple(Reduced(*one, why) for one, why in zip(reduced, whys, strict=True))
@@ -108,6 +108,13 @@ def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
             "all of four axes but the second: one result for each channel of images",
         ),
     )
+
+
+MASKED = (
+    (None, "BERT-base's mask of attention as booleans: a byte for each element"),
+    (3, "the keys of each query in BERT-base's mask of attention, as booleans: short rows"),
+)
+"""Axes along which masks are reduced by functions of truth, and why."""
 
 
 def reduced_axes(axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
@@ -137,11 +144,18 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     that suit the reduction."""
     several = operation.inputs["axis"] == "axes"
     one_axis = along_one(size, whys_of(operation.name))
+    masked = MASKED if operation.name in (*DECIDED_BY_ONE, "count_nonzero") else ()
     for reduced in reduced_shapes(size) if several else one_axis:
+        if masked and reduced.axis == 3:
+            continue
         fill = reduction_fill(operation.name, reduced.shape, reduced_axes(reduced.axis))
         dtype = WHOLE_DTYPE if operation.name == "exclusive_or" else REQUESTED
         x = tensor(*reduced.shape, fill=fill, dtype=dtype)
         yield {"x": x, **along_axis(reduced.axis), **reduced.notes}
+    for axis, why in masked:
+        shape = scores(size)
+        fill = reduction_fill(operation.name, shape, reduced_axes(axis))
+        yield {"x": fixed(*shape, fill=fill, dtype="bool"), **along_axis(axis), WHY: why}
 
 
 @FAMILIES.operation("argmax", "argmin")

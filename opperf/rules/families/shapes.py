@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import HEADS, WIDTH, few_sentences
+from opperf.rules.bert import few_sentences, heads
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps, photographs
 from opperf.rules.registering import Families
@@ -147,11 +147,6 @@ def pad(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     longer = ((0, 0), (0, PARTS), (0, 0))
     why = "sentences with zeros behind them, to the length of the longest of a batch"
     yield {"x": tensor(*few_sentences(size)), "widths": longer, "mode": "constant", WHY: why}
-
-
-def heads(size: Preset) -> Shape:
-    """Shape of a batch of sentences, a vector for each token and head of attention."""
-    return (*few_sentences(size)[:2], HEADS, WIDTH)
 
 
 ATTENTION = "BERT-base's heads before its tokens, as products of attention take them"

@@ -47,12 +47,18 @@ LACKING = frozenset({"in1d"})
 """NumPy's functions that JAX does not have, beside all that draw random numbers."""
 
 COPIED: Mapping[str, Family | None] = {
-    **dict.fromkeys(("asarray", "from_dlpack"), None),
+    **dict.fromkeys(
+        (
+            *("asarray", "broadcast_to", "diagonal", "flip", "from_dlpack", "moveaxis"),
+            *("rollaxis", "swapaxes", "transpose"),
+        ),
+        None,
+    ),
     "imag": elementwise.not_of_real,
     "real": elementwise.unary,
 }
 """NumPy's functions that return an array as it is, or a view, where JAX copies: the family that has
-JAX's inputs, if one of NumPy's has."""
+JAX's inputs, if one of NumPy's has; else JAX has those of all frameworks."""
 
 RANDOM = "random."
 

@@ -22,12 +22,12 @@ from opperf.rules.numpy.integers import (
     two,
 )
 from opperf.rules.registering import Families
-from opperf.rules.values import BOOLEAN, below
+from opperf.rules.values import below
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
-SIGNED, MASK = "int32", "bool"
+SIGNED = "int32"
 
 
 def hashes(name: str, why: str, **others: Argument) -> Variants:
@@ -36,16 +36,8 @@ def hashes(name: str, why: str, **others: Argument) -> Variants:
 
 
 OPERANDS = "x y"
-BOTH = "two masks in bool, of padding and of causal attention: where both hold"
-EITHER = "two masks in bool, of missing and of extreme values: where either holds"
-OPPOSITE = "a mask of padding in bool: where it does not hold"
 
 ROWS: Mapping[str, Variants] = {
-    "jnp.bitwise_or": two(OPERANDS, BOOLEAN, MASK, EITHER),
-    "jnp.invert": rows(OPPOSITE, {"x": (BOOLEAN, MASK)}),
-    "lax.bitwise_and": two(OPERANDS, BOOLEAN, MASK, BOTH),
-    "lax.bitwise_not": rows(OPPOSITE, {"x": (BOOLEAN, MASK)}),
-    "lax.bitwise_or": two(OPERANDS, BOOLEAN, MASK, EITHER),
     "lax.bitwise_xor": two(OPERANDS, HASHES, UNSIGNED, "two words of Threefry, mixed"),
     "lax.clz": hashes("x", "hashes of 32 bits, as to count distinct elements by HyperLogLog"),
     "lax.eq": two(OPERANDS, LABELS, SIGNED, AGREEMENT.format(SIGNED)),

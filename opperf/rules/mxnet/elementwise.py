@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.model import Fill, Operator
+from opperf.model import Fill, Operator, iter_tensors
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles, Table, Values, merge, use, uses
+from opperf.operations.uses import Roles, Table, Values, merge, only_if, use, uses
 from opperf.rules.domains import (
     BITS,
     FEW_INTEGERS,
@@ -157,7 +157,21 @@ BINARY = merge(
     },
 )
 
-OPERATIONS: Table = merge(UNARY, BINARY)
+TRUE_IN_FLOATS = ("logical_not", *(f"broadcast_{name}" for name in LOGICAL))
+"""Operators of `mx.nd` that take no booleans."""
+
+
+def has_numbers(roles: Roles) -> bool:
+    """Whether no input is a mask."""
+    return all(
+        spec.dtype != shared.MASK for value in roles.values() for spec in iter_tensors(value)
+    )
+
+
+OPERATIONS: Table = {
+    name: only_if(entry, has_numbers) if name in TRUE_IN_FLOATS else entry
+    for name, entry in merge(UNARY, BINARY).items()
+}
 
 
 FAMILIES = Families()

@@ -228,7 +228,7 @@ NORMS = {
         "Euclidean norms of rows: embeddings before a cosine similarity",
         "one Euclidean norm of a gradient that is to be clipped",
         "Euclidean norms of long columns, as to scale the features of a table",
-        "Euclidean norms of each token's vector, as RMSNorm computes",
+        "Euclidean norms of each head's vectors, as queries and keys are normalised",
         "Euclidean norms of each feature over a sentence's tokens, the middle axis",
     ),
     1: (
@@ -236,7 +236,7 @@ NORMS = {
         "sums of magnitudes of rows, as to rank filters that are to be pruned",
         "one sum of magnitudes, as the penalty of a lasso",
         "sums of magnitudes of long columns, as to scale the features of a table",
-        "sums of magnitudes of each token's vector, as a measure of its sparsity",
+        "sums of magnitudes of each head's vectors, as a measure of their sparsity",
         "sums of magnitudes of each feature over a sentence's tokens, the middle axis",
     ),
 }

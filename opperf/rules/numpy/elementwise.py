@@ -25,7 +25,6 @@ from opperf.rules.shapes import FEW, column, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
-    BOOLEAN,
     COMPLEX,
     NORMAL,
     OPEN_UNIT,
@@ -144,16 +143,6 @@ def not_of_real(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def unread(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The call alone, as a view of complex numbers reads none of them."""
     yield {operator.tensors[0].name: tensor(*tiny(size), dtype=COMPLEX), **FEW}
-
-
-@FAMILIES.also("bitwise_and", "bitwise_or", "bitwise_xor", "invert")
-def masks(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Boolean masks, as arrays are chosen from where several conditions hold."""
-    mask = fixed(*square(size), fill=BOOLEAN, dtype="bool")
-    count = 1 if "invert" in operator.names else 2
-    arrays = (parameter.name for parameter in operator.tensors[:count])
-    why = "boolean masks, as conditions to choose rows by: one byte for each element"
-    yield {**dict.fromkeys(arrays, mask), WHY: why}
 
 
 RIGHT: dict[str, tuple[Pair, str]] = {

@@ -23,8 +23,6 @@ BYTES = below(256)
 HASHES = below(1 << 32)
 IDENTIFIERS = below(1 << 31)
 NEGATIVE_TOO = below(1 << 31, start=-(1 << 31))
-LARGE = below(1 << 15, start=1)
-"""Of which a product fits 32 bits."""
 
 LOWER, UPPER = 15, 4
 """The mask of the lower of two 4-bit weights in a byte, and the shift of the upper one."""
@@ -92,15 +90,11 @@ ROWS: dict[str, Variants] = {
     "floor_divide": rows(
         "flat indices in int64 to their rows", {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS
     ),
-    "gcd": two(
-        OPERANDS, LARGE, SIGNED, "large numerators and denominators in int64: more steps than small"
-    ),
     "greater": before("x2", "x1", SIGNED),
     "greater_equal": causal("x1", "x2", SIGNED),
     "in1d": nodes(BATCHES, "which of one batch are in another, by a table of all"),
     "intersect1d": nodes(BATCHES, "those of both of two batches, by a sort"),
     "isin": nodes("element test_elements", "which of them are in a batch"),
-    "lcm": two(OPERANDS, LARGE, SIGNED, "large denominators in int64, of fractions that are added"),
     "left_shift": rows(
         "hashes of 32 bits, the half of a rotation", {"x1": (HASHES, UNSIGNED)}, x2=ROTATION
     ),

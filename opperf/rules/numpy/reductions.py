@@ -175,14 +175,14 @@ QUARTILES = (
     "the quartiles of each row, as box plots of groups show: adjacent in memory",
     "the quartiles of the whole matrix: a layer's weights",
     "the quartiles of long columns, as a table is described",
-    "the quartiles of each of BERT-base's tokens, as to look for outliers",
+    "the quartiles of each head's vectors, as to look for outliers: short rows",
     "the quartiles of each feature over a sentence's tokens, the middle axis",
     "the quartiles of each channel of feature maps, as to quantise it",
 )
 QUARTILES_OF_SOME = (
     *WHYS_OF_QUANTILES["nanquantile"][:3],
     "the quartiles of long columns, as a survey with missing answers is described",
-    "the last of three axes, as readings of each station and day, some of them missing",
+    "the last of four axes, as readings of each station, day and hour, some of them missing",
     "the middle of three axes, as readings over days at each station and hour, some missing",
     "the quartiles of each channel of a stack of images without their clouds",
 )

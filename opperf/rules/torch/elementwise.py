@@ -192,13 +192,6 @@ FURTHER: dict[str, Variants] = {
         }
         for batch, _, length, _ in [scores(size)]
     ],
-    "bitwise_not logical_not": lambda size: [
-        {
-            "self": fixed(batch, 1, length, length, fill=BOOLEAN, dtype="bool"),
-            WHY: "A mask of attention, inverted: one byte for each element",
-        }
-        for batch, _, length, _ in [scores(size)]
-    ],
     "mul.Tensor": lambda size: {
         "a tensor and a boolean mask of its shape, which is converted on the way": call(
             self=tensor(*square(size)), other=fixed(*square(size), fill=BOOLEAN, dtype="bool")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.bert import scores, tokens
-from opperf.rules.domains import DECIDED_BY_ONE, NEAR_ONE
+from opperf.rules.domains import NEAR_ONE
 from opperf.rules.families.reductions import runs
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.regions import LABELS
-from opperf.rules.registering import Families, Rows, entry_of
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
@@ -126,19 +125,6 @@ VARIANTS: Mapping[str, Variants] = {
 add_rows(FAMILIES.add, VARIANTS)
 
 
-@FAMILIES.also("all.default", "any.default", "count_nonzero.default", "sum.default")
-def flags(operator: Operator, size: Preset) -> Rows:
-    """A mask of booleans, of which one element may decide whether all or any are set."""
-    shape = scores(size)
-    decided = operator.name in DECIDED_BY_ONE
-    fill = entry_of(DECIDED_BY_ONE, operator)(math.prod(shape)) if decided else BOOLEAN
-    return {
-        "BERT-base's mask of attention as booleans: a byte for each element": call(
-            self=fixed(*shape, fill=fill, dtype="bool")
-        )
-    }
-
-
 def by_offsets(size: Preset) -> Rows:
     """Rows, and the indices where their runs begin."""
     lengths = runs(2 * size.extent(128), 16)
@@ -167,6 +153,11 @@ FURTHER: dict[str, Variants] = {
         )
     },
     "segment_reduce.default": by_offsets,
+    "sum.default": lambda size: {
+        "BERT-base's mask of attention as booleans: a byte for each element": call(
+            self=fixed(*scores(size), fill=BOOLEAN, dtype="bool")
+        )
+    },
     "max.dim": lambda size: {
         "channels last: the class of each pixel, whose scores are adjacent in memory": call(
             self=channels_last(tensor(*feature_maps(size, LABELS))), dim=1

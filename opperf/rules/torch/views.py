@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.rules.bert import HEADS, UNITS, WIDTH, few_sentences
+from opperf.rules.bert import HEADS, UNITS, WIDTH, few_sentences, heads
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps, photographs
 from opperf.rules.registering import Families, Rows
@@ -38,11 +38,6 @@ GROUPS = 4
 def sound(size: Preset) -> Shape:
     """Shape of a recording of 30 seconds at 16 kHz, at the default size."""
     return (size.extent(480_000),)
-
-
-def heads(size: Preset) -> Shape:
-    """Shape of BERT-base's queries: a vector for each sentence, token and head."""
-    return (*few_sentences(size)[:2], HEADS, WIDTH)
 
 
 def rotated(size: Preset) -> Shape:

@@ -3,6 +3,7 @@
 from tests.conformance.exceptions import Exempt, given
 from tests.conformance.judging import (
     CONSTANT,
+    CONSTANT_INPUT,
     DOES_NOT_RUN,
     INTEGERS,
     NOT_FINITE,
@@ -12,9 +13,11 @@ from tests.conformance.judging import (
     ZERO_GRADIENT,
 )
 from tests.conformance.reasons import (
+    BY_CHANCE,
     COARSE,
     CREATION,
     DISCRETE,
+    EQUAL,
     NEAREST,
     OVERFLOW,
     REAL_PART,
@@ -34,6 +37,8 @@ TABLE = (
     Exempt(CONSTANT, SIGN, "jnp.linalg.slogdet", place="output[[]0]"),
     Exempt(CONSTANT, "every guess leads to the only root", "lax.custom_root"),
     Exempt(CONSTANT, "the data of the first key are zeros", "random.clone random.key_data"),
+    Exempt(CONSTANT_INPUT, EQUAL, "jnp.all jnp.any", sometimes=True),
+    Exempt(INTEGERS, BY_CHANCE, "jnp.all jnp.any lax.reduce_and lax.reduce_or", sometimes=True),
     Exempt(
         INTEGERS,
         "two words of each class, which sum to the number of words",

@@ -5,11 +5,12 @@ from tests.conformance.judging import (
     CONSTANT,
     CONSTANT_INPUT,
     EQUAL_EXTENTS,
+    INTEGERS,
     MASK,
     OTHER_NUMBERS,
     WITHOUT_IMAGINARY_PART,
 )
-from tests.conformance.reasons import CREATION, EQUAL, INTEGER_VALUES, SIGN, UNWRITTEN
+from tests.conformance.reasons import BY_CHANCE, CREATION, EQUAL, INTEGER_VALUES, SIGN, UNWRITTEN
 
 TABLE = (
     Exempt(CONSTANT, CREATION, "full full_like ones ones_like zeros zeros_like"),
@@ -17,6 +18,7 @@ TABLE = (
     Exempt(CONSTANT, SIGN, "linalg.slogdet", place="output[[]0]"),
     Exempt(CONSTANT_INPUT, EQUAL, "allclose array_equal array_equiv"),
     Exempt(CONSTANT_INPUT, EQUAL, "all any", sometimes=True),
+    Exempt(INTEGERS, BY_CHANCE, "all any", sometimes=True),
     Exempt(
         MASK,
         "equal texts, which are compared to their ends",

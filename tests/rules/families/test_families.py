@@ -77,16 +77,21 @@ def test_tensors_are_inside_an_operations_domain():
 
 
 def test_operations_of_whole_numbers_get_them():
-    assert {one["x"].dtype for one in roles_of("bitwise_not")} == {"int32"}
+    assert {one["x"].dtype for one in roles_of("bitwise_not")} == {"int32", "bool"}
     assert {one["y"].dtype for one in roles_of("gcd")} == {"int32"}
     assert {one["x"].dtype for one in roles_of("add")} == {""}
+
+
+@pytest.mark.parametrize("name", ["all", "bitwise_or", "count_nonzero", "logical_and"])
+def test_functions_of_truth_get_masks(name):
+    assert "bool" in {one["x"].dtype for one in roles_of(name)}
 
 
 def test_rows_columns_channels_and_scalars_broadcast():
     assert [(one["x"].shape, one["y"].shape) for one in roles_of("add")] == [
         ((64, 64), (64, 64)),
         ((64, 64), (1, 64)),
-        ((625, 1), (625, 6)),
+        ((64, 1), (1, 64)),
         ((2, 64, 16, 16), (1, 64, 1, 1)),
         ((64, 64), (1, 1)),
     ]
@@ -98,7 +103,7 @@ def test_each_axis_and_all_of_them():
         ((64, 64), 1),
         ((64, 64), None),
         ((625, 6), 0),
-        ((2, 8, 768), 2),
+        ((2, 8, 12, 64), 3),
         ((2, 8, 768), 1),
         ((2, 64, 16, 16), (0, 2, 3)),
     ]
