@@ -17,7 +17,6 @@ from opperf.model import Mapping as MappingValue
 from opperf.rules.values import BELOW, different
 
 AXES = ("dim", "axis")
-"""Arguments that choose an axis."""
 
 MAPS = ("start_index_map", "scatter_dims_to_operand_dims")
 """Entries of a mapping that list the axes that indices are of, as XLA's gather and scatter have
@@ -73,7 +72,6 @@ class Bounds(NamedTuple):
 
 
 NOTHING = Bounds({}, frozenset(), {})
-"""The bounds of what has no rule."""
 
 
 def _listed(place: str) -> str:

@@ -16,7 +16,6 @@ from opperf.rules.sizes import PRESETS, Preset
 from opperf.rules.values import Arguments
 
 CALLER = "caller:"
-"""Prefix of the origin of such inputs."""
 
 NONE = "no operator with inputs calls it"
 

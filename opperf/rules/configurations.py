@@ -41,7 +41,6 @@ TAG_MEANINGS: Mapping[str, str] = {
     PAPER: "as a named model's authors have it, which packages compute otherwise",
     FORM: "a named model's layer, in a form that packages do not call",
 }
-"""The tags that rows may have, with what each says of a row."""
 NOTES = (WHY, PHASE, DTYPE, TAGS, ROW)
 
 

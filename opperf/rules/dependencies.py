@@ -62,7 +62,6 @@ Rule = Callable[[Asked], Fill]
 """Returns the fill of a tensor. Raises `Unfit`."""
 
 Rules = Mapping[str, Mapping[str, Rule]]
-"""By operator and argument."""
 
 Found = TypeVar("Found")
 

@@ -33,7 +33,6 @@ SOME_BITS = below(63, start=1)
 SHIFTS = below(8)
 """Shifting `BITS` by these stays within 32 bits."""
 MANTISSAS = between(0.5, 1.0)
-"""The mantissas that `frexp` splits from numbers."""
 POSITIVE_INTEGERS = below(64, start=1)
 """For common divisors and multiples, which are trivial for zero."""
 DIVISORS = {"gcd": below(1 << 31, start=1), "lcm": below(1 << 15, start=1)}
@@ -155,7 +154,6 @@ PAIRS: dict[str, Pair] = {
     **dict.fromkeys(POLYNOMIALS, Pair(OPEN_UNIT, DEGREES)),
     **dict.fromkeys((f"shifted_{name}" for name in CHEBYSHEV), Pair(PROBABILITY, DEGREES)),
 }
-"""Fills of binary operations."""
 
 IGNORES_NAN = frozenset(
     {
@@ -172,7 +170,6 @@ REDUCTIONS: dict[str, Fill] = {
     "exclusive_or": BITS,
     "mode": BITS,
 }
-"""Fill of the tensor of reductions."""
 
 DECIDED_BY_ONE: dict[str, Callable[[int], Fill]] = {
     "all": lambda count: odds(1, count),

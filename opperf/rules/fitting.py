@@ -137,7 +137,6 @@ def _is_literal(spec: TensorSpec) -> bool:
 
 
 SQUARE = ("positive_definite", "invertible", "lower_triangular", "upper_triangular")
-"""Distributions of square matrices."""
 
 
 def _shapes_for(

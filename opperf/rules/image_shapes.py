@@ -14,7 +14,6 @@ from opperf.rules.sizes import IMAGES, Preset
 from opperf.rules.values import tensor
 
 CLASSES = 1000
-"""Classes of ImageNet."""
 
 COLOURS = 3
 FILTERS = 64

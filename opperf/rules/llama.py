@@ -16,9 +16,7 @@ LARGE_UNITS, LARGE_FEED_FORWARD = 8192, 28_672
 HEADS, KEYS, WIDTH = 32, 8, 128
 """Heads of queries, of keys and values, and the length of a head's vectors."""
 WORDS = 128_256
-"""Tokens in the vocabulary of Llama 3."""
 HALF = "bfloat16"
-"""Dtype in which the models are published."""
 
 
 def feed_forward(size: Preset, large: bool = False) -> tuple[int, int]:

@@ -18,7 +18,6 @@ STAGES = ((3, 256), (4, 512), (6, 1024), (3, 2048))
 BOTTLENECK = 4
 """Factor of a bottleneck's output channels to those inside."""
 STEM = 64
-"""Filters of ResNet-50's first layer."""
 
 LARGE_UNITS = 1024
 """BERT-large's width of a token's vector."""

@@ -202,7 +202,6 @@ def entry_of(table: Mapping[str, T], operator: Operator) -> T:
 
 
 AnyFamily = Callable[..., object]
-"""A family of either kind."""
 
 
 def _second(kind: str, name: str, first: AnyFamily, second: AnyFamily) -> RuleError:

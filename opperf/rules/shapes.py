@@ -91,10 +91,8 @@ MOSTLY_DISPATCH = "mostly dispatch"
 kernel. An operator has one at most."""
 
 DISPATCH = f"a column of few elements: {MOSTLY_DISPATCH}"
-"""Why an operator is measured with `tiny`."""
 
 FEW: dict[str, Argument] = {WHY: DISPATCH, TAGS: (TINY,)}
-"""Notes of a configuration with `tiny`."""
 
 
 def shapes(size: Preset) -> tuple[Shape, Shape]:

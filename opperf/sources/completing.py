@@ -27,9 +27,8 @@ from opperf.model import (
     split_positional,
 )
 from opperf.plurals import pluralize
-from opperf.rules.contents import as_by_rule
+from opperf.rules.contents import as_by_rule, layer_contents
 from opperf.rules.engine import rules_module
-from opperf.rules.layer_contents import layer_contents
 from opperf.rules.shapes import Shape
 from opperf.rules.values import Arguments, without_gradients
 from opperf.sources.batch import find_batch, scale

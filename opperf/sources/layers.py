@@ -21,8 +21,8 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.ranges import UNNAMED
+from opperf.rules.contents import known_of, layer_contents
 from opperf.rules.engine import Inputs
-from opperf.rules.layer_contents import known_of, layer_contents
 from opperf.rules.ranges import Shape
 from opperf.rules.values import below
 from opperf.sources.overrides import Accepted, Overrides, only_input

@@ -5,8 +5,8 @@ import pytest
 
 from opperf.frameworks import fill
 from opperf.model import Fill, ObjectTarget, TensorSpec
+from opperf.rules.contents import layer_contents
 from opperf.rules.dependencies import Asked, Unfit, lengths_of, steps_of
-from opperf.rules.layer_contents import layer_contents
 from opperf.rules.torch.dependencies import DEPENDENCIES, MOST_LISTED
 from opperf.rules.torch.results import RESULTS
 from opperf.rules.values import BOOLEAN, below

@@ -10,7 +10,7 @@ import pytest
 
 from opperf.model import Kind, Operator, Parameter, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.regions import POOLED
+from opperf.rules.detectors import POOLED
 from opperf.rules.registering import listed
 from opperf.rules.sizes import PRESETS
 from opperf.rules.torch.detection import COARSE, FAMILIES

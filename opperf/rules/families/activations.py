@@ -63,10 +63,7 @@ ACTIVATIONS: dict[str, Uses] = {
     ),
     "gelu_tanh": (
         ("GPT-2, inside its feed-forward blocks", lambda size: text(size, 3072)),
-        (
-            "Gemma 2B, inside its feed-forward blocks, a short text",
-            lambda size: text(size, 16384, 128),
-        ),
+        ("Gemma 2B, inside feed-forward blocks, a short text", lambda size: text(size, 16384, 128)),
     ),
     "hard_sigmoid": (
         ("MobileNetV3, gates of squeeze and excitation: few elements", maps(960, 1)),
@@ -92,10 +89,7 @@ ACTIVATIONS: dict[str, Uses] = {
     "selu": LAYERS,
     "silu": (
         ("EfficientNet-B0, first expansion", maps(96, 56)),
-        (
-            "Llama 7B, gates of its feed-forward blocks, a short text",
-            lambda size: text(size, 11008, 128),
-        ),
+        ("Llama 7B, gates of feed-forward blocks, short text", lambda size: text(size, 11008, 128)),
     ),
     "soft_shrink": LAYERS,
 }
@@ -126,14 +120,10 @@ def glu(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Halves of vectors, and halves of channels."""
     for why, shape, axis in (
         (
-            "Conformer, its convolution's gates: halves of each step's vector",
+            "Conformer, its convolution's gates: halves of a step's vector",
             sentences(size, 1024),
             -1,
         ),
-        (
-            "gated convolutions, halves of the channels: far apart in memory",
-            feature_maps(size, 128),
-            1,
-        ),
+        ("gated convolutions, halves of channels: far apart in memory", feature_maps(size, 128), 1),
     ):
         yield {WHY: why, "x": tensor(*shape), "axis": axis}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 
@@ -64,10 +65,8 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for images, then of one for text and of one for video."""
     # Half of the images, or a quarter, where a layer takes long.
     halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
-    third, fourth = (
-        network_maps(size, 256, 14, 14, samples=4),
-        network_maps(size, 512, 7, 7, samples=4),
-    )
+    third = network_maps(size, 256, 14, 14, samples=4)
+    fourth = network_maps(size, 512, 7, 7, samples=4)
     eighth, sixteenth = network_maps(size, 256, 28, 28, samples=2), network_maps(size, 512, 14, 14)
     for why, window, biased in (
         ("ResNet-50, the first layer", Window(photographs(size), kernel=7, stride=2, pad=3), False),
@@ -97,41 +96,38 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("pooling")
 def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for images, then of one for sound and of one for video."""
+    maps = functools.partial(network_maps, size)
     for why, kind, window in (
         (
             "ResNet, after the first layer",
             "max",
-            Window(network_maps(size, 64, 112, 112), kernel=3, stride=2, pad=1),
+            Window(maps(64, 112, 112), kernel=3, stride=2, pad=1),
         ),
         (
             "VGG-16, after the second block",
             "max",
-            Window(network_maps(size, 128, 112, 112, multiple=2), kernel=2, stride=2),
+            Window(maps(128, 112, 112, multiple=2), kernel=2, stride=2),
         ),
         (
-            "DenseNet-121, the first transition",
+            "DenseNet-121, first transition",
             "avg",
             Window(feature_maps(size, 128), kernel=2, stride=2),
         ),
         (
-            "Inception v3, in the blocks of 35 x 35 pixels",
+            "Inception v3, blocks of 35 x 35 pixels",
             "avg",
-            Window(network_maps(size, 192, 35, 35), kernel=3, pad=1),
+            Window(maps(192, 35, 35), kernel=3, pad=1),
         ),
-        (
-            "Inception v3, between blocks",
-            "max",
-            Window(network_maps(size, 288, 35, 35), kernel=3, stride=2),
-        ),
+        ("Inception v3, between blocks", "max", Window(maps(288, 35, 35), kernel=3, stride=2)),
         (
             "M5, on sound, in one dimension",
             "max",
-            Window(network_maps(size, 128, 2000, multiple=4), kernel=4, stride=4),
+            Window(maps(128, 2000, multiple=4), kernel=4, stride=4),
         ),
         (
             "C3D, after the second layer, in three dimensions",
             "max",
-            Window(network_maps(size, 128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2),
+            Window(maps(128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2),
         ),
     ):
         yield {

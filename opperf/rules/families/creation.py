@@ -1,115 +1,137 @@
-"""Operations that create tensors or interpolate."""
+"""Operations that create tensors or interpolate, combine several without arithmetic, or take one
+apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles
-from opperf.rules.configurations import WHY
+from opperf.model import Argument
+from opperf.rules.bert import WORDS, tokens
 from opperf.rules.dependencies import ascending
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import line, square, tall, vector
+from opperf.rules.shapes import LIST_LENGTH, Shape, column, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import SEQUENCE, between, fixed, literal, tensor
+from opperf.rules.values import SEQUENCE, below, between, call, fixed, literal, tensor, tensors
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
-WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 BETA = 14.0
 """Parameter of a Kaiser window whose side lobes are about 100 dB down."""
-
-
-@FAMILIES.operation(*WINDOWS)
-def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The length of a window, that of a long signal, and its parameter if it has one."""
-    shape: Roles = {"beta": BETA} if "beta" in operation.inputs else {}
-    why = "a window as long as a signal, before its Fourier transform"
-    yield {"length": vector(size)[0], **shape, WHY: why}
-
-
-@FAMILIES.operation("eye")
-def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The extents of a square matrix, and of a wider one with an offset diagonal."""
-    rows, columns = square(size)
-    yield {"rows": rows, WHY: "an identity matrix, as is added to a covariance matrix"}
-    wide = "a wide matrix with ones beside the diagonal, as a shift by one step"
-    yield {"rows": rows, "columns": 2 * columns, "offset": 1, WHY: wide}
-
-
-TRIANGLES = {
-    "tri": "the lower triangle of a large matrix, for a mask of causal attention",
-    "tril_indices": "the lower triangle of a large matrix, for a mask of causal attention",
-    "triu_indices": "the upper triangle of a large matrix, as each pair of points once",
-}
-"""Why a triangle is made, by operation."""
-
-
-@FAMILIES.operation(*TRIANGLES)
-def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The rows of a matrix as large as those of other operations."""
-    yield {"rows": square(size)[0], WHY: TRIANGLES[operation.name]}
-
-
-@FAMILIES.operation("indices")
-def indices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The shape of the matrix whose indices are made."""
-    yield {"shape": square(size), WHY: "the row and the column of each point of a grid"}
-
-
-@FAMILIES.operation("arange")
-def arange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The limit of numbers counted up from zero."""
-    yield {"start": vector(size)[0], WHY: "numbers counted up, as the indices of a data set"}
-
-
-SPACED = {
-    "linspace": "points at equal distances, as a function is sampled",
-    "logspace": "points at equal ratios, as the frequencies of a spectrum",
-}
-"""Why many numbers are created, by operation."""
-
-
-@FAMILIES.operation(*SPACED)
-def space_evenly(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The ends and the count of numbers at equal distances, or ratios."""
-    yield {"start": 1, "stop": 4, "num": vector(size)[0], WHY: SPACED[operation.name]}
-
-
-@FAMILIES.operation("full_like")
-def full_like(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A tensor, and the number to fill its shape with."""
-    for shape, why in (
-        (square(size), "a matrix set to one number, as the state that a solver begins with"),
-        (tall(size), "many short rows set to one number, as the share of each class in smoothing"),
-    ):
-        yield {"x": fixed(*shape), "value": 2.0, WHY: why}
-
-
-@FAMILIES.operation("vandermonde")
-def vandermonde(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many numbers, and how many powers of them to compute."""
-    why = "few powers of many numbers, as to fit a polynomial of degree 3"
-    yield {"x": tensor(*line(size)), "columns": 4, WHY: why}
-
-
 KNOTS, RATE = 64, 4
 
 
-@FAMILIES.operation("interpolate")
-def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many points to interpolate at, and values at 0, 1, 2 ..."""
-    places = literal([float(i) for i in range(KNOTS)])
-    yield {
-        "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),
-        "known": fixed(KNOTS, fill=places, dtype="float64"),
-        "values": fixed(KNOTS),
-        WHY: "many points in a short table, as a calibration or a curve of colours",
+def window(**parameter: Argument) -> Variants:
+    """The length of a window, that of a long signal, and its parameter if it has one."""
+    return lambda size: {
+        "a window, before a Fourier transform": call(length=vector(size)[0], **parameter)
     }
-    last = RATE * (line(size)[0] - 1)
-    yield {
-        "x": fixed(last + 1, fill=SEQUENCE),
-        "known": fixed(*line(size), fill=ascending(0, last)),
-        "values": fixed(*line(size)),
-        WHY: "a signal at four times its rate: in order, each search begins where the last ended",
-    }
+
+
+def triangle(why: str) -> Variants:
+    """The rows of a matrix as large as those of other operations."""
+    return lambda size: {why: call(rows=square(size)[0])}
+
+
+def spaced(why: str) -> Variants:
+    """The ends and the count of numbers at equal distances, or ratios."""
+    return lambda size: {why: call(start=1, stop=4, num=vector(size)[0])}
+
+
+def lengths(size: Preset) -> list[int]:
+    """Lengths of the sequences of a batch."""
+    batch, longest = tokens(size)
+    return [longest - i * longest // (2 * batch) for i in range(batch)]
+
+
+def slices(size: Preset) -> tuple[tuple[str, Shape, int], ...]:
+    """Tensors to take apart along the first, a middle and the last axis, each with why."""
+    batch, length = tokens(size)
+    return (
+        ("queries, keys and values of one projection of tokens", (3, batch, 12, length, 64), 0),
+        ("time steps one by one, for a recurrent cell in a loop", (batch, length, 64), 1),
+        ("the four coordinates of boxes, as to find their areas", (square(size)[0] * 4, 4), -1),
+    )
+
+
+ROWS: dict[str, Variants] = {
+    "bartlett_window blackman_window hamming_window hann_window": window(),
+    "kaiser_window": window(beta=BETA),
+    "eye": lambda size: {
+        "an identity matrix, as is added to a covariance matrix": call(rows=square(size)[0]),
+        "a wide matrix with ones beside the diagonal, as a shift by one step": call(
+            rows=square(size)[0], columns=2 * square(size)[1], offset=1
+        ),
+    },
+    "tri tril_indices": triangle("the lower triangle of a matrix, for a mask of causal attention"),
+    "triu_indices": triangle("the upper triangle of a large matrix, as each pair of points once"),
+    "indices": lambda size: {"row and column of each point of a grid": call(shape=square(size))},
+    "arange": lambda size: {"numbers counted up, as a set's indices": call(start=vector(size)[0])},
+    "linspace": spaced("points at equal distances, as a function is sampled"),
+    "logspace": spaced("points at equal ratios, as the frequencies of a spectrum"),
+    "full_like": lambda size: {
+        "a matrix of one number, as a first state": call(x=fixed(*square(size)), value=2.0),
+        "many short rows of one number, as smoothed labels": call(x=fixed(*tall(size)), value=2.0),
+    },
+    "vandermonde": lambda size: {
+        "powers up to a cubic's of many numbers": call(x=tensor(*line(size)), columns=4)
+    },
+    "interpolate": lambda size: {
+        "many points in a short table, as a calibration or a curve of colours": call(
+            x=fixed(*vector(size), fill=between(0, KNOTS - 1)),
+            known=fixed(KNOTS, fill=literal([float(i) for i in range(KNOTS)]), dtype="float64"),
+            values=fixed(KNOTS),
+        ),
+        "a signal at four times its rate: in order, each search begins where the last ended": call(
+            x=fixed(RATE * (line(size)[0] - 1) + 1, fill=SEQUENCE),
+            known=fixed(*line(size), fill=ascending(0, RATE * (line(size)[0] - 1))),
+            values=fixed(*line(size)),
+        ),
+    },
+    "block_diagonal": lambda size: {
+        "a few large matrices, as the covariances of independent groups": call(
+            tensors=tensors([tensor(size.extent(512), size.extent(512))] * LIST_LENGTH)
+        ),
+        "many small matrices, as a batch of molecules in one graph": call(
+            tensors=tensors([tensor(16, 16)] * size.extent(64))
+        ),
+    },
+    "broadcast_together": lambda size: {
+        "a column and a row, as each pair of two lists": call(
+            tensors=tensors([tensor(*column(size)), tensor(1, tall(size)[1])])
+        ),
+        "feature maps and a number per channel, before arithmetic": call(
+            tensors=tensors([tensor(*feature_maps(size)), tensor(1, feature_maps(size)[1], 1, 1)])
+        ),
+    },
+    "meshgrid": lambda size: {
+        why: call(tensors=tensors([tensor(size.extent(side))] * count), indexing=indexing)
+        for why, side, count, indexing in (
+            ("rows and columns of a map, as the anchors of a detector", 1024, 2, "ij"),
+            ("columns and rows of an image, for the rays of its camera", 1024, 2, "xy"),
+            ("points of a volume, as an occupancy network's", 96, 3, "ij"),
+        )
+    },
+    "unstack": lambda size: {
+        why: call(x=tensor(*shape), axis=axis) for why, shape, axis in slices(size)
+    },
+    "pad_sequences": lambda size: {
+        "spectrograms of 80 mel bands to one batch, for speech recognition": call(
+            tensors=tensors(tensor(length, 80) for length in lengths(size)), value=0.0
+        ),
+        "sentences of word numbers to one batch, as a data loader's collate function": call(
+            tensors=tensors(
+                fixed(length, fill=below(WORDS), dtype="int64") for length in lengths(size)
+            ),
+            value=0,
+        ),
+    },
+    "combinations": lambda size: {
+        why: call(x=tensor(size.extent(count, least=8)), length=length, repeated=repeated)
+        for why, count, length, repeated in (
+            ("each pair of elements once, for a metric loss", 1024, 2, False),
+            ("each pair and each element with itself", 1024, 2, True),
+            ("each triple once, as anchors with two samples each", 96, 3, False),
+        )
+    },
+}
+add_rows(FAMILIES.operation, ROWS)

@@ -36,7 +36,6 @@ FAMILIES = Families()
 INVERSES = ("isf", "ppf")
 """Functions of probabilities; others are of points."""
 SUMS = ("cdf", "logcdf", "logsf", "sf")
-"""Functions that sum or integrate."""
 DENSITIES = ("logpdf", "logpmf", "pdf", "pmf")
 OF_COUNTS = ("cdf", "logpmf", "pmf", "ppf")
 """Functions of integers; the logarithms of sums are infinite at the ends of their range."""
@@ -123,7 +122,6 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     "von_mises": Distribution(ANGLES, {"kappa": POSITIVE}),
     "wrapped_cauchy": Distribution(between(0.1, 6.0), {"c": PROBABILITY}),
 }
-"""Distributions of numbers."""
 
 BY_OPERATION = {operation_of(name): one for name, one in DISTRIBUTIONS.items()}
 

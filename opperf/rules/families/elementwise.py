@@ -55,7 +55,6 @@ WHOLE_ONLY = frozenset(
         *("leading_zeros", "left_shift", "ones_in_bits", "right_shift"),
     }
 )
-"""Operations of integers only."""
 
 
 def dtype_for(operation: str) -> str:
@@ -63,15 +62,11 @@ def dtype_for(operation: str) -> str:
     return WHOLE_DTYPE if operation in WHOLE_ONLY else REQUESTED
 
 
-ROWS = (
-    "a large matrix, more than a core's own cache holds",
-    "a smaller matrix, which stays in a core's own cache",
-)
+ROWS = ("a large matrix, beyond a core's own cache", "a smaller matrix, within a core's cache")
 """Why a matrix and a part of it are measured."""
 TO_TENTHS = (f"rounded to tenths, {ROWS[0]}", f"rounded to tenths, {ROWS[1]}")
 """The same of an operation that rounds to a number of decimals."""
 OF_SLOW = "fewer elements, as each takes long: bound by arithmetic"
-"""Why the matrix of a slow function is measured."""
 
 
 def of_one(
@@ -116,12 +111,10 @@ ACTIVATED: dict[str, tuple[str, str]] = {
 MASK = "bool"
 OTHERWISE: dict[str, tuple[Fill, str, str]] = {
     **dict.fromkeys(
-        ("cos", "sin", "tan"),
-        (ANGLES, REQUESTED, "angles up to 2048, as of positions in texts: first reduced to a turn"),
+        ("cos", "sin", "tan"), (ANGLES, REQUESTED, "angles up to 2048, like positions in texts")
     ),
     **dict.fromkeys(
-        ("bitwise_not", "logical_not"),
-        (BOOLEAN, MASK, "a boolean mask, where it does not hold: one byte for each element"),
+        ("bitwise_not", "logical_not"), (BOOLEAN, MASK, "a boolean mask: a byte for each element")
     ),
 }
 """Fill, dtype and why of a matrix that takes another path, in place of one that stays in cache."""
@@ -151,9 +144,7 @@ class ShapePair(NamedTuple):
 ALIKE: Roles = {WHY: "two matrices of one shape: nothing is broadcast"}
 
 
-CONDITIONS: Roles = {
-    WHY: "boolean masks, as conditions to choose rows by: one byte for each element"
-}
+CONDITIONS: Roles = {WHY: "boolean masks, as conditions to choose rows: a byte for each element"}
 
 
 def alike(size: Preset) -> tuple[ShapePair, ...]:
@@ -168,22 +159,10 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
     maps = feature_maps(size)
     return (
         ShapePair((rows, columns), (rows, columns), ALIKE),
-        ShapePair(
-            (rows, columns), (1, columns), {WHY: "a matrix and a row: the row is read for each row"}
-        ),
-        ShapePair(
-            (rows, 1), (1, columns), {WHY: "a column and a row: each number of one with each other"}
-        ),
-        ShapePair(
-            maps,
-            (1, maps[1], 1, 1),
-            {WHY: "a tensor of four axes and a number for each channel: one for each plane"},
-        ),
-        ShapePair(
-            (rows, columns),
-            (1, 1),
-            {WHY: "a matrix and a tensor of one element: one number for all"},
-        ),
+        ShapePair((rows, columns), (1, columns), {WHY: "a matrix and a row, read for each row"}),
+        ShapePair((rows, 1), (1, columns), {WHY: "a column and a row: each with each"}),
+        ShapePair(maps, (1, maps[1], 1, 1), {WHY: "four axes and a number for each channel"}),
+        ShapePair((rows, columns), (1, 1), {WHY: "a matrix and a tensor of one element, for all"}),
     )
 
 

@@ -73,7 +73,6 @@ DEFINITE = {
 
 
 EXCHANGED = ("lu", "lu_packed")
-"""Operations that exchange rows."""
 
 
 @FAMILIES.operation(*DEFINITE)
@@ -92,13 +91,10 @@ def qr_packed(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix, one of many rows, and a stack of small ones."""
     square = "a square matrix into reflections, as orthogonal initialisation of a layer"
     yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: square}
-    yield {
-        "x": tensor(*tall(size)),
-        WHY: "many samples of fewer variables into reflections, as least squares does first",
-    }
+    yield {"x": tensor(*tall(size)), WHY: "many samples into reflections, as least squares does"}
     yield {
         "x": tensor(*stack_of_matrices(size)),
-        WHY: "a stack of small matrices into reflections, as many small systems",
+        WHY: "small matrices into reflections, as systems",
     }
 
 
@@ -107,14 +103,8 @@ def singular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix, one of many rows, and a stack of small ones."""
     weights = "a square matrix, as a layer's weights whose spectral norm is limited"
     yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: weights}
-    yield {
-        "x": tensor(*tall(size)),
-        WHY: "many rows and few columns, as data by its principal components",
-    }
-    yield {
-        "x": tensor(*stack_of_matrices(size)),
-        WHY: "a stack of small matrices, as the maps of many points or heads",
-    }
+    yield {"x": tensor(*tall(size)), WHY: "many rows of few columns, by principal components"}
+    yield {"x": tensor(*stack_of_matrices(size)), WHY: "a stack of small matrices, as many heads'"}
 
 
 LU_SYSTEMS = (
@@ -204,11 +194,7 @@ def householder_times(operation: CanonicalOperation, size: Preset) -> Iterable[R
     rows, columns = shape = matrix_to_diagonalise(size)
     for why, other, options in (
         ("reflections times a matrix, which is never multiplied out", (rows, columns), {}),
-        (
-            "transposed reflections times a few columns, as least squares solves",
-            (rows, SIDES),
-            {"transpose": True},
-        ),
+        ("transposed reflections times few columns, as a fit", (rows, SIDES), {"transpose": True}),
         ("a few rows times the reflections", (SIDES, rows), {"left": False}),
     ):
         yield {**householder(shape), "other": tensor(*other), **options, WHY: why}

@@ -49,11 +49,7 @@ def nearest(size: Preset) -> tuple[Scaling, ...]:
     return (
         Scaling(decoder, times(decoder, 2), "Stable Diffusion's maps, before a convolution"),
         Scaling(pyramid, times(pyramid, 2), "a pyramid's maps to the next finer level's, as YOLO"),
-        Scaling(
-            mask,
-            (size.side(512) // 8,) * 2,
-            "a mask to an eighth, as Stable Diffusion's inpainting does",
-        ),
+        Scaling(mask, (size.side(512) // 8,) * 2, "a mask to an eighth, for Stable Diffusion"),
     )
 
 
@@ -63,9 +59,7 @@ def linear(size: Preset) -> tuple[Scaling, ...]:
     images = (size.samples(8), COLOURS, size.side(480), size.side(640))
     maps = (size.samples(2), 256, size.side(64), size.side(64))
     return (
-        Scaling(
-            logits, (size.side(513, 1),) * 2, "DeepLabv3's class scores to the size of the image"
-        ),
+        Scaling(logits, (size.side(513, 1),) * 2, "DeepLabv3's class scores to the image's size"),
         Scaling(images, (size.side(224),) * 2, "camera images to a classifier's size"),
         Scaling(maps, times(maps, 2), "maps of a U-Net's decoder, corners aligned", True),
         Scaling(maps, times(maps, 2), "maps of a segmentation's decoder, edges aligned"),
@@ -77,11 +71,7 @@ def cubic(size: Preset) -> tuple[Scaling, ...]:
     positions = (1, 768, size.side(14, 2), size.side(14, 2))
     images = (size.samples(2), COLOURS, size.side(192), size.side(192))
     return (
-        Scaling(
-            positions,
-            (size.side(24, 4),) * 2,
-            "a vision transformer's position embeddings for larger images",
-        ),
+        Scaling(positions, (size.side(24, 4),) * 2, "a transformer's positions, larger images"),
         Scaling(images, times(images, 2), "small images doubled, as a baseline in EDSR"),
         Scaling(images, times(images, 2), "small images doubled, corners aligned", True),
     )

@@ -66,11 +66,7 @@ def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def one_hot(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Classes of samples, of tokens and of pixels."""
     for why, shape, classes in (
-        (
-            "labels of ImageNet, as a loss with smoothed labels takes them",
-            column(size)[:1],
-            CLASSES,
-        ),
+        ("labels of ImageNet, as a loss with smoothed labels takes", column(size)[:1], CLASSES),
         ("the expert of each token, of eight, as a mixture of experts", tokens(size), 8),
         ("classes of each pixel, as Dice's loss", (size.samples(2), *feature_maps(size)[2:]), 21),
     ):

@@ -16,7 +16,6 @@ LABELS = below(10)
 NODES = 2_449_029
 """Of the graph ogbn-products, of which batches of edges are sampled."""
 TEXT = 4096
-"""Tokens of a long text."""
 
 Made = Callable[[Preset], Iterable[Arguments]]
 

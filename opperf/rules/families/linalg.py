@@ -57,6 +57,7 @@ def invertible(shape: Shape) -> TensorSpec:
 
 EXCHANGED = "a stack of matrices that are not symmetric, whose rows are exchanged"
 """How general matrices differ from definite ones."""
+FLOW = f"{EXCHANGED}, for a flow's invertible convolutions"
 
 
 def matrix_as_tensor(size: Preset) -> Shape:
@@ -69,47 +70,33 @@ def matrix_as_tensor(size: Preset) -> Shape:
 @FAMILIES.operation("cholesky", "inverse", "sign_and_log_determinant")
 def positive_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and a stack of small ones."""
-    yield {
-        WHY: "one large covariance matrix of all points of a Gaussian process",
-        "x": definite(matrix_to_factor(size)),
-    }
-    yield {
-        WHY: "a stack of covariances of 64 variables in a mixture of Gaussians",
-        "x": definite(stack_of_matrices(size)),
-    }
+    stack = stack_of_matrices(size)
+    one = "one large covariance matrix of all points of a Gaussian process"
+    yield {WHY: one, "x": definite(matrix_to_factor(size))}
+    mixture = "a stack of covariances of 64 variables in a mixture of Gaussians"
+    yield {WHY: mixture, "x": definite(stack)}
     if operation.name != "cholesky":
-        yield {
-            WHY: f"{EXCHANGED}, for a flow's invertible convolutions",
-            "x": invertible(stack_of_matrices(size)),
-        }
+        yield {WHY: FLOW, "x": invertible(stack)}
 
 
 @FAMILIES.operation("eigenvectors_of_symmetric", "eigenvalues_of_symmetric")
 def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix whose eigenvalues are far from zero, and a stack of small ones."""
-    yield {
-        WHY: "one covariance matrix, like that of a data set before its principal components",
-        "x": definite(matrix_to_diagonalise(size)),
-    }
-    yield {
-        WHY: "a stack of small covariances, as those of groups of channels",
-        "x": definite(stack_of_matrices(size)),
-    }
+    one = "one covariance matrix, like that of a data set before its principal components"
+    yield {WHY: one, "x": definite(matrix_to_diagonalise(size))}
+    several = "a stack of small covariances, as those of groups of channels"
+    yield {WHY: several, "x": definite(stack_of_matrices(size))}
 
 
 @FAMILIES.operation("eigenvectors", "eigenvalues", "matrix_rank")
 def general(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix of full rank that is not symmetric, and a stack of small ones to diagonalise:
     the ranks of a stack would all be equal."""
-    yield {
-        WHY: "one matrix that is not symmetric, as the dynamics of a linear system",
-        "x": tensor(*matrix_to_diagonalise(size)),
-    }
+    one = "one matrix that is not symmetric, as the dynamics of a linear system"
+    yield {WHY: one, "x": tensor(*matrix_to_diagonalise(size))}
+    several = "a stack of small Jacobians of a system at many points: LAPACK for each"
     if operation.name != "matrix_rank":
-        yield {
-            WHY: "a stack of small Jacobians of a system at many points: LAPACK for each",
-            "x": tensor(*stack_of_matrices(size)),
-        }
+        yield {WHY: several, "x": tensor(*stack_of_matrices(size))}
 
 
 RECTANGULAR = {
@@ -146,21 +133,13 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     shape, stack = matrix_to_factor(size), stack_of_matrices(size)
     for why, matrices, right in (
         ("one right-hand side, as a step of Newton's method", definite(shape), shape[:1]),
+        ("as many right-hand sides as unknowns, most of the time", definite(shape), shape),
         (
-            "as many right-hand sides as unknowns, which take most of the time",
-            definite(shape),
-            shape,
-        ),
-        (
-            "a stack of small systems, several right-hand sides each, as Kalman filters' gains",
+            "small systems, several right-hand sides each, as Kalman filters",
             definite(stack),
             (*stack[:-1], SIDES),
         ),
-        (
-            "a matrix that is not symmetric, like a circuit's: its rows are exchanged",
-            invertible(shape),
-            shape[:1],
-        ),
+        ("a circuit's matrix, not symmetric: rows are exchanged", invertible(shape), shape[:1]),
     ):
         yield {WHY: why, "x": matrices, "right_hand_side": tensor(*right)}
 
@@ -169,7 +148,6 @@ INNER_PRODUCTS = {
     "inner_product": "all pairs of rows, as a retriever's scores: a product of matrices",
     "vector_dot": "two matrices element by element, as the angle between two gradients",
 }
-"""Why each operation of two matrices is measured."""
 OF_VECTORS = "two long vectors, for a step of conjugate gradients: bound by memory"
 
 
@@ -187,21 +165,13 @@ def matrix_product(operation: CanonicalOperation, size: Preset) -> Iterable[Role
     rows, columns = square(size)
     for why, x, y in (
         (
-            "two large matrices, as a wide dense layer's of many samples: bound by arithmetic",
+            "two large matrices, as a wide layer's: bound by arithmetic",
             (rows, columns),
             (columns, rows),
         ),
         (OF_VECTORS, vector(size), vector(size)),
-        (
-            "a matrix by a vector, as a dense layer of one sample: bound by memory",
-            (rows, columns),
-            (columns,),
-        ),
-        (
-            "each matrix of a stack by another, as attention of each head by its values",
-            cube(size),
-            cube(size),
-        ),
+        ("a matrix by a vector, for one sample: bound by memory", (rows, columns), (columns,)),
+        ("each matrix of a stack by another, as attention by its values", cube(size), cube(size)),
     ):
         if len(x) < 3 or operation.name == "matrix_product":
             yield {WHY: why, "x": tensor(*x), "y": tensor(*y)}
@@ -218,17 +188,14 @@ def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 KERNEL = 64
-"""Elements of a signal's kernel."""
 MODES = {
     "full": "a short vector at every overlap with a long one: the result is longer",
     "same": "a short filter, the result as long as the signal, as smoothing a measured curve",
     "valid": "a short filter at whole overlaps alone, as a moving average",
 }
-"""Modes of a signal's filter, each with what it computes."""
 
 
 VARIABLES = 32
-"""Variables whose covariance is found."""
 
 
 ROWS: dict[str, Row] = {
@@ -277,15 +244,11 @@ add_rows(FAMILIES.operation, ROWS)
 
 VARIANTS: dict[str, Variants] = {
     "determinant": lambda size: {
-        "a stack of covariances of 64 variables, for a mixture's densities": call(
-            x=definite(stack_of_matrices(size))
-        ),
+        "small covariances, for a mixture's densities": call(x=definite(stack_of_matrices(size))),
         "one larger triangular matrix, as the Jacobian of an autoregressive flow is": call(
             x=tensor(*matrix_to_diagonalise(size), fill=LOWER_TRIANGULAR)
         ),
-        f"{EXCHANGED}, for a flow's invertible convolutions": call(
-            x=invertible(stack_of_matrices(size))
-        ),
+        FLOW: call(x=invertible(stack_of_matrices(size))),
     },
     "tensordot": lambda size: [
         {

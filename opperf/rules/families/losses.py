@@ -118,7 +118,6 @@ PAIRS: dict[str, Pair] = {
         {"is_log": True, "full": False, "epsilon": 1e-8},
     ),
 }
-"""Losses of two tensors of one shape."""
 
 NONE, MEAN = "none", "mean"
 
@@ -150,7 +149,7 @@ def of_weights(size: Preset) -> Iterable[Roles]:
     """A weight for each element."""
     yield {
         "weight": fixed(*square(size), fill=POSITIVE),
-        WHY: "a weight for each element: padded or doubtful labels weigh less",
+        WHY: "a weight for each, less of padded labels",
     }
 
 
@@ -163,12 +162,8 @@ FURTHER: dict[str, Callable[[Preset], Iterable[Roles]]] = {
             WHY: "a weight of the positives of each tag, as where they are rare",
         },
     ),
-    "huber_loss": lambda size: (
-        {"delta": 0.1, WHY: "nearly all differences on the straight lines, where outliers are"},
-    ),
-    "smooth_l1_loss": lambda size: (
-        {"beta": 1 / 9, WHY: "a narrow parabola, as the proposals of Mask R-CNN"},
-    ),
+    "huber_loss": lambda size: ({"delta": 0.1, WHY: "most differences on the straight lines"},),
+    "smooth_l1_loss": lambda size: ({"beta": 1 / 9, WHY: "a narrow parabola, like Mask R-CNN"},),
     "kl_divergence": lambda size: (
         {
             "y": fixed(*square(size), fill=LOG_PROBABILITY),
@@ -238,7 +233,6 @@ def triplet_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 
 
 SQUARED = 2
-"""Power of the squared hinge loss."""
 
 
 @FAMILIES.operation("multi_margin_loss")
@@ -314,12 +308,7 @@ def cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
         WHY: "a weight for each of a thousand classes, and a loss of each sample",
     }
     if operation.name == "cross_entropy":
-        yield {
-            **wide,
-            "reduction": MEAN,
-            "smoothing": 0.1,
-            WHY: "smoothed labels, as classifiers are trained with",
-        }
+        yield {**wide, "reduction": MEAN, "smoothing": 0.1, WHY: "labels smoothed by a tenth"}
 
 
 LETTERS = 29

@@ -95,7 +95,7 @@ def batch_norm_inference(operation: CanonicalOperation, size: Preset) -> Iterabl
         operation,
         (
             ("ResNet-50 predicting, stage 1", maps, 1),
-            ("ResNet-50 predicting, stage 1, with channels last", channels_last(maps), -1),
+            ("ResNet-50 predicting, stage 1, channels last", channels_last(maps), -1),
         ),
     ):
         if operation.name == "batch_norm_relu_inference":
@@ -184,12 +184,7 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             {"lengths": fixed(*rows, fill=below(length + 1, start=length // 2), dtype=INDEX)},
         ),
         ("BERT-base, words that are masked", (size.samples(64), words), -1, {}),
-        (
-            "distillation of a classifier, at Hinton's temperature",
-            square(size),
-            -1,
-            {"temperature": 4.0},
-        ),
+        ("a classifier's distillation, as Hinton's", square(size), -1, {"temperature": 4.0}),
         ("segmentation, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
         ("a matrix along its first axis, whose neighbours are apart", square(size), 0, {}),
     ]

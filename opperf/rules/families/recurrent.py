@@ -83,21 +83,8 @@ NETWORKS = (
         sequences=8,
         width=512,
     ),
-    Network(
-        "GNMT, a layer of the decoder: one word of one sentence",
-        "lstm",
-        1024,
-        layers=1,
-        one_step=True,
-    ),
-    Network(
-        "Deep Speech 2, a layer in one direction, as deployed",
-        "gru",
-        800,
-        layers=1,
-        steps=12,
-        sequences=8,
-    ),
+    Network("GNMT, its decoder's layer: one word of a text", "lstm", 1024, layers=1, one_step=True),
+    Network("Deep Speech 2, one direction, in use", "gru", 800, layers=1, steps=12, sequences=8),
     Network(
         "Tacotron, the end of the encoder of letters: both directions",
         "gru",

@@ -10,9 +10,9 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import few_sentences, heads, scores
 from opperf.rules.configurations import ROWS, TAGS, WHY
+from opperf.rules.detectors import LABELS
 from opperf.rules.domains import DECIDED_BY_ONE, WHOLE_DTYPE, reduction_fill
 from opperf.rules.image_shapes import feature_maps
-from opperf.rules.regions import LABELS
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -100,14 +100,7 @@ def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, .
 
 def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
     """Those of `along_one`, and feature maps along all axes but the channels'."""
-    return (
-        *along_one(size),
-        Reduced(
-            feature_maps(size),
-            (0, 2, 3),
-            "all of four axes but the second: one result for each channel of images",
-        ),
-    )
+    return (*along_one(size), Reduced(feature_maps(size), (0, 2, 3), "all axes but the channels'"))
 
 
 MASKED = (
@@ -169,7 +162,6 @@ def extremes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 QUARTERS = (0.25, 0.5, 0.75)
-"""Shares of the quartiles."""
 
 EXTREME = 0.99
 """Share of the elements that a range is to hold where a few outliers are cut off."""
@@ -216,11 +208,7 @@ def integral(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for axis, how, why in (
         (1, {"spacing": 0.5}, "rows sampled at even steps, as the area under spectra"),
         (0, {"spacing": 0.5}, "columns sampled at even steps, as doses over time: a row apart"),
-        (
-            1,
-            {"x": fixed(columns, fill=SEQUENCE)},
-            "rows sampled at places that all share, as the area under a ROC curve",
-        ),
+        (1, {"x": fixed(columns, fill=SEQUENCE)}, "rows sampled at shared places, as ROC curves"),
         (
             1,
             {"x": fixed(rows, columns, fill=SEQUENCE)},

@@ -106,14 +106,8 @@ PARAMETRISED: dict[str, tuple[dict[str, Fill], str]] = {
         {"a": between(0.5, 5.0), "b": between(0.5, 5.0)},
         "the regularised incomplete beta function, as a Beta or Student distribution's sums",
     ),
-    "expn": (
-        {"order": below(6, start=1)},
-        "exponential integrals of orders one to five, for radiation through layers of air",
-    ),
-    "hyp1f1": (
-        {"a": POSITIVE, "b": ABOVE_ONE},
-        "Kummer's function, as moments of a noncentral distribution",
-    ),
+    "expn": ({"order": below(6, start=1)}, "of orders one to five, as radiation in air"),
+    "hyp1f1": ({"a": POSITIVE, "b": ABOVE_ONE}, "Kummer's function, as noncentral moments"),
     "hyp2f1": (
         {"a": POSITIVE, "b": POSITIVE, "c": ABOVE_ONE},
         "Gauss's function, as the sums of a negative binomial distribution",

@@ -44,7 +44,6 @@ def cosine_transform(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
 HALF_SPECTRUM = ("hermitian_fourier_transform", "inverse_real_fourier_transform")
 """Transforms of half a spectrum, whose other half follows by symmetry."""
 OF_REAL = ("inverse_hermitian_fourier_transform", "real_fourier_transform")
-"""Transforms of real numbers only."""
 ALL_THREE = (0, 1, 2)
 
 
@@ -67,11 +66,7 @@ def fourier_transform(operation: CanonicalOperation, size: Preset) -> Iterable[R
         ((rows, columns), (0,), "the first axis, whose elements are a row apart in memory"),
         ((rows, columns), LAST_TWO, "both axes of one large matrix, as an image's"),
         (maps, LAST_TWO, "the last two axes of feature maps"),
-        (
-            few_sentences(size),
-            LAST_TWO,
-            "the last two of three axes: a few matrices, large and not square",
-        ),
+        (few_sentences(size), LAST_TWO, "the last two of three axes: large, not square"),
         (cube(size), ALL_THREE, "a volume, as a crystal's density"),
         (clips, (2, 3, 4), "the last three of five axes, as a batch of volumes in channels"),
     ):

@@ -223,7 +223,7 @@ DISTANCES = (
     "the nearest twentieth of many points for each query",
     "the nearest of many points to each of a few: long columns",
 )
-"""Why the smallest elements of the shapes of `sorting.top_k` are found."""
+"""Why the smallest elements of the shapes of `top_k` are found."""
 
 
 @FAMILIES.add(
@@ -231,7 +231,7 @@ DISTANCES = (
 )
 def nearest(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The shapes of largest elements."""
-    rows = arguments_by_role(operator, OPERATIONS, sorting.top_k, size)
+    rows = arguments_by_role(operator, OPERATIONS, sorting.FAMILIES.by_operation["top_k"], size)
     return [{**row, WHY: why} for row, why in zip(rows, DISTANCES, strict=True)]
 
 

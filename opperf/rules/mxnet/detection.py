@@ -8,29 +8,27 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.detectors import (
+    ALIGNED,
     CLASSES,
     CORNERS,
     DETECTIONS,
-    OBJECTS,
-    PASCAL,
-    corners,
-    few_images,
-    image_extents,
-    maps,
-)
-from opperf.rules.image_shapes import feature_maps
-from opperf.rules.regions import (
-    ALIGNED,
     LABELS,
     LEVEL,
+    OBJECTS,
     OFFSETS,
+    PASCAL,
     PLANE,
     POOLED,
     POSITIONS,
     SAMPLES,
     WHOLE,
     Pooling,
+    corners,
+    few_images,
+    image_extents,
+    maps,
 )
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

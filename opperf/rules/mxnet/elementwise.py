@@ -7,7 +7,7 @@ from typing import Any
 
 from opperf.model import Fill, Operator, iter_tensors
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles, Table, Values, merge, only_if, use, uses
+from opperf.operations.uses import Roles, Table, Use, Values, merge, only_if, use, uses
 from opperf.rules.domains import (
     BITS,
     FEW_INTEGERS,
@@ -169,7 +169,9 @@ def has_numbers(roles: Roles) -> bool:
 
 
 OPERATIONS: Table = {
-    name: only_if(entry, has_numbers) if name in TRUE_IN_FLOATS else entry
+    name: only_if(entry, has_numbers)
+    if name in TRUE_IN_FLOATS and isinstance(entry, Use)
+    else entry
     for name, entry in merge(UNARY, BINARY).items()
 }
 

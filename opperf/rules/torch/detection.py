@@ -7,9 +7,21 @@ from collections.abc import Sequence
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.detectors import CORNERS, DETECTIONS, corners, last_stage
+from opperf.rules.detectors import (
+    ALIGNED,
+    CORNERS,
+    DETECTIONS,
+    LABELS,
+    LEVEL,
+    POSITIONS,
+    SAMPLES,
+    WHOLE,
+    Level,
+    Pooling,
+    corners,
+    last_stage,
+)
 from opperf.rules.image_shapes import KERNEL
-from opperf.rules.regions import ALIGNED, LABELS, LEVEL, POSITIONS, SAMPLES, WHOLE, Level, Pooling
 from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, TensorSpec
 from opperf.rules.bert import scores, tokens
+from opperf.rules.detectors import LABELS
 from opperf.rules.domains import NEAR_ONE
 from opperf.rules.families.reductions import runs
 from opperf.rules.image_shapes import feature_maps
-from opperf.rules.regions import LABELS
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
