@@ -46,6 +46,11 @@ def shapes(size: Preset) -> tuple[Shape, Shape]:
     return (batch_of_matrices(size), single_matrix(size))
 
 
+def triangle(order: int) -> int:
+    """Number of elements of a triangular matrix."""
+    return order * (order + 1) // 2
+
+
 class Square(NamedTuple):
     """An operator of one square matrix."""
 
@@ -139,21 +144,6 @@ def svd(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: why, "A": tensor(*shape)}
 
 
-@FAMILIES.add("linalg_maketrian")
-def maketrian(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A batch of vectors and a single one, which hold the elements of triangular matrices."""
-    batch, order, _ = batch_of_matrices(size)
-    yield {
-        WHY: "a network's outputs as Cholesky factors, for a full covariance of each sample",
-        "A": tensor(batch, order * (order + 1) // 2),
-    }
-    rows, _ = square(size)
-    yield {
-        WHY: "parameters of a variational Gaussian process as one large Cholesky factor",
-        "A": tensor(rows * (rows + 1) // 2),
-    }
-
-
 @FAMILIES.add("linalg_gemm", "linalg_gemm2", replaces="it takes stacks of matrices alone")
 def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two factors, one of them transposed or not, and the matrix to add, if any."""
@@ -201,19 +191,24 @@ def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
-@FAMILIES.add("_npi_norm")
-def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Square matrices: the operator computes singular values, and takes no more rows than
-    columns."""
-    batch, one = shapes(size)
-    for why, shape in (
-        ("largest singular values of a stack of small matrices", batch),
-        ("the largest singular value of one matrix, as spectral normalisation divides by", one),
-    ):
-        yield {WHY: why, "data": tensor(*shape)}
-
-
 VARIANTS: dict[str, Variants] = {
+    "linalg_maketrian": lambda size: {
+        "a network's outputs as Cholesky factors, for a full covariance of each sample": call(
+            A=tensor(size.extent(64), triangle(ORDER))
+        ),
+        "parameters of a variational Gaussian process as one large Cholesky factor": call(
+            A=tensor(triangle(square(size)[0]))
+        ),
+    },
+    # The operator computes singular values, and takes no more rows than columns.
+    "_npi_norm": lambda size: {
+        "largest singular values of a stack of small matrices": call(
+            data=tensor(*batch_of_matrices(size))
+        ),
+        "the largest singular value of one matrix, as spectral normalisation divides by": call(
+            data=tensor(*single_matrix(size))
+        ),
+    },
     "linalg_gelqf": lambda size: [
         {
             WHY: "a stack of small matrices: a call of LAPACK for each",

@@ -9,10 +9,10 @@ from opperf.model import Argument, Operator
 from opperf.operations.uses import Roles, Table, use
 from opperf.rules.bert import HEADS, WIDTH, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families
+from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import SIMPLEX, Arguments, fixed, tensor, tensors
+from opperf.rules.values import SIMPLEX, Arguments, call, fixed, named, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -106,86 +106,81 @@ OPERATIONS: Table = {
 FAMILIES = Families()
 
 
+PRODUCT_OF = named("lhs rhs")
+BY_TRANSPOSE: Arguments = {"transpose_b": True}
+
+
 def products(
-    rows: int, wide: int, narrow: int, short: int, batch: tuple[int, ...]
-) -> Iterable[Arguments]:
+    rows: int, wide: int, narrow: int, short: int, batch: tuple[int, ...] = ()
+) -> dict[str, Arguments]:
     """The products of MXNet's utility."""
-    yield {
-        WHY: "large matrices, as a wide dense layer's of many samples: bound by arithmetic",
-        "lhs": tensor(*batch, rows, wide),
-        "rhs": tensor(*batch, wide, rows),
-    }
-    yield {
-        WHY: "narrow factors, the second transposed, as an update of low rank: bound by writing",
-        "lhs": tensor(*batch, rows, narrow),
-        "rhs": tensor(*batch, rows, narrow),
-        "transpose_b": True,
-    }
-    yield {
-        WHY: "a vector by a matrix, both transposed, as a classifier of one sample",
-        "lhs": tensor(*batch, rows, 1),
-        "rhs": tensor(*batch, short, rows),
-        "transpose_a": True,
-        "transpose_b": True,
+    low, vector = tensor(*batch, rows, narrow), tensor(*batch, rows, 1)
+    return {
+        "large matrices, as a wide dense layer's of many samples: bound by arithmetic": PRODUCT_OF(
+            tensor(*batch, rows, wide), tensor(*batch, wide, rows)
+        ),
+        "narrow factors, the second transposed, as an update of low rank: bound by writing": (
+            PRODUCT_OF(low, low) | BY_TRANSPOSE
+        ),
+        "a vector by a matrix, both transposed, as a classifier of one sample": (
+            PRODUCT_OF(vector, tensor(*batch, short, rows)) | {"transpose_a": True} | BY_TRANSPOSE
+        ),
     }
 
 
-@FAMILIES.add("dot", replaces="it takes no batches")
-def dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The products of single matrices."""
-    rows, wide = square(size)
-    return products(rows, wide, size.extent(10), size.extent(100), ())
-
-
-@FAMILIES.add("batch_dot", "_sg_onednn_batch_dot", replaces="it takes batches of matrices alone")
-def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The products of batches of matrices, and those of BERT-base's attention: queries by keys, and
-    values by scores.
+def batches(size: Preset) -> Rows:
+    """The products of batches of matrices, and those of attention: queries by keys, and values by
+    scores.
 
     The batch grows with the size, and the matrices of the first products do not, so that the time
     grows in proportion to the size.
     """
-    yield from products(1000, 256, 10, 100, (size.extent(8),))
     batch, length = tokens(size)
-    heads = (batch * HEADS, length)
-    yield {
-        WHY: "BERT-base, attention's scores: queries by keys, the second transposed",
-        "lhs": tensor(*heads, WIDTH),
-        "rhs": tensor(*heads, WIDTH),
-        "transpose_b": True,
-    }
-    yield {
-        WHY: "BERT-base, attention's output: values weighted by scores",
-        "lhs": tensor(*heads, length, fill=SIMPLEX),
-        "rhs": tensor(*heads, WIDTH),
-    }
+    heads = tensor(batch * HEADS, length, WIDTH)
     texts, kept = size.samples(4) * HEADS, size.extent(1024, least=16)
-    yield {
-        WHY: "GPT-2 generating for four texts: a query of each head by its cache of 1024 keys",
-        "lhs": fixed(texts, 1, WIDTH),
-        "rhs": fixed(texts, kept, WIDTH),
-        "transpose_b": True,
-    }
-    yield {
-        WHY: "GPT-2 generating for four texts: a cache of 1024 values weighted",
-        "lhs": fixed(texts, 1, kept, fill=SIMPLEX),
-        "rhs": fixed(texts, kept, WIDTH),
+    cache = fixed(texts, kept, WIDTH)
+    generating = "GPT-2 generating for four texts"
+    return {
+        **products(1000, 256, 10, 100, (size.extent(8),)),
+        "BERT-base, attention's scores: queries by keys, the second transposed": (
+            PRODUCT_OF(heads, heads) | BY_TRANSPOSE
+        ),
+        "BERT-base, attention's output: values weighted by scores": PRODUCT_OF(
+            tensor(batch * HEADS, length, length, fill=SIMPLEX), heads
+        ),
+        f"{generating}: a query of each head by its cache of 1024 keys": (
+            PRODUCT_OF(fixed(texts, 1, WIDTH), cache) | BY_TRANSPOSE
+        ),
+        f"{generating}: a cache of 1024 values weighted": PRODUCT_OF(
+            fixed(texts, 1, kept, fill=SIMPLEX), cache
+        ),
     }
 
 
-@FAMILIES.add("khatri_rao")
-def khatri_rao(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two matrices, and a list of them, for Kronecker products column by column."""
-    for extent, why in (
-        (32, "two factors of 32 rows, those of a small tensor's CP decomposition"),
-        (64, "two factors of 64 rows, whose result is eight times as large"),
-    ):
-        rows, columns = extent, size.extent(extent)
-        yield {WHY: why, "args": tensors([tensor(rows, columns)] * 2)}
-    yield {
-        WHY: "three factors of the CP decomposition of a tensor with four axes",
-        "args": tensors([tensor(8, size.extent(100))] * LIST_LENGTH),
+SINGLE: dict[str, Variants] = {
+    "dot": lambda size: products(
+        square(size)[0], square(size)[1], size.extent(10), size.extent(100)
+    )
+}
+add_rows(FAMILIES.add, SINGLE, replaces="it takes no batches")
+
+BATCHES: dict[str, Variants] = {"batch_dot _sg_onednn_batch_dot": batches}
+add_rows(FAMILIES.add, BATCHES, replaces="it takes batches of matrices alone")
+
+VARIANTS: dict[str, Variants] = {
+    "khatri_rao": lambda size: {
+        "two factors of 32 rows, those of a small tensor's CP decomposition": call(
+            args=tensors([tensor(32, size.extent(32))] * 2)
+        ),
+        "two factors of 64 rows, whose result is eight times as large": call(
+            args=tensors([tensor(64, size.extent(64))] * 2)
+        ),
+        "three factors of the CP decomposition of a tensor with four axes": call(
+            args=tensors([tensor(8, size.extent(100))] * LIST_LENGTH)
+        ),
     }
+}
+add_rows(FAMILIES.add, VARIANTS)
 
 
 KEYS = "bqhd,bkhd->bhqk"

@@ -17,7 +17,8 @@ from opperf.rules.image_shapes import network_maps
 from opperf.rules.mxnet.layers import across_devices_arguments, with_statistics
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.values import AT_LEAST_SINGLE, PROBABILITY, Arguments, fixed, tensor
+from opperf.rules.values import AT_LEAST_SINGLE, PROBABILITY, Arguments, call, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -51,13 +52,13 @@ def without_scale(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("IdentityAttachKLSparseReg")
-def sparse_activations(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Activations between 0 and 1 and their running means; the backward pass adds the gradient of a
-    sparsity penalty."""
-    for what, shape in outputs(size):
-        yield {
-            WHY: f"{what}, as the code of a sparse autoencoder",
-            "data": tensor(*shape, fill=PROBABILITY),
-            "moving_avg": fixed(shape[1], fill=PROBABILITY),
-        }
+VARIANTS: dict[str, Variants] = {
+    # The backward pass adds the gradient of a penalty of activations that are not sparse.
+    "IdentityAttachKLSparseReg": lambda size: {
+        f"{what}, as the code of a sparse autoencoder": call(
+            data=tensor(*shape, fill=PROBABILITY), moving_avg=fixed(shape[1], fill=PROBABILITY)
+        )
+        for what, shape in outputs(size)
+    }
+}
+add_rows(FAMILIES.add, VARIANTS)

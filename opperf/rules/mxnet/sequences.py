@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from opperf.model import Operator
 from opperf.operations.uses import Array, Choice, Table, use
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import lengths
-from opperf.rules.registering import Families, Rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import cube
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, tensor, tensors
+from opperf.rules.variants import Row, Variants, add_rows
 
 
 def recurrent_roles(
@@ -89,26 +89,22 @@ GATES = 4
 """Of an LSTM."""
 
 
-@FAMILIES.add("_rnn_param_concat", replaces="what it joins are the weights of a recurrent layer")
-def parameters(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def parameters(size: Preset) -> Arguments:
     """The weights of the input and of the state, and the biases of both, layer by layer."""
     units = size.extent(256)
-    rows = GATES * units
-    weights, biases = tensor(rows * units), tensor(rows)
-    layers = [weights] * 2 * LAYERS + [biases] * 2 * LAYERS
-    yield {
-        WHY: "the parameters of a small language model of LSTM units, joined before each step",
-        "data": tensors(layers),
-        "num_args": len(layers),
-        "dim": 0,
-    }
+    weights, biases = tensor(GATES * units * units), tensor(GATES * units)
+    layers = tensors([weights] * 2 * LAYERS + [biases] * 2 * LAYERS)
+    why = "the parameters of a small language model of LSTM units, joined before each step"
+    return {WHY: why, "data": layers, "num_args": len(layers), "dim": 0}
 
 
-@FAMILIES.add("SequenceLast")
-def last(operator: Operator, size: Preset) -> Rows:
-    """Sequences of different lengths, and of one length. The latter take no gradient: its
-    computation writes out of bounds in MXNet 1.9.1 and 2.0, which crashes."""
-    return {
+REPLACING: dict[str, Row] = {"_rnn_param_concat": parameters}
+add_rows(FAMILIES.add, REPLACING, replaces="what it joins are the weights of a recurrent layer")
+
+VARIANTS: dict[str, Variants] = {
+    # Those of one length take no gradient: its computation writes out of bounds in MXNet 1.9.1 and
+    # 2.0, which crashes.
+    "SequenceLast": lambda size: {
         "a length for each sequence: its last word before the padding, for a classifier": call(
             data=tensor(*cube(size)), sequence_length=lengths(size), use_sequence_length=True
         ),
@@ -117,3 +113,5 @@ def last(operator: Operator, size: Preset) -> Rows:
             data=fixed(*cube(size)), axis=1
         ),
     }
+}
+add_rows(FAMILIES.add, VARIANTS)
