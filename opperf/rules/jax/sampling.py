@@ -113,78 +113,59 @@ def few(size: Preset) -> Shape:
     return (size.extent(256), 128)
 
 
-CHEAP: dict[str, dict[str, Argument]] = {
-    "bernoulli": {"p": 0.9, WHY: "units that dropout keeps, nine of ten"},
-    "bits": {"dtype": "uint32", WHY: "bits as they come, which every distribution begins with"},
-    "cauchy": {**IN_DTYPE, WHY: "by inversion: a tangent each, as jumps of annealing"},
-    "exponential": {**IN_DTYPE, WHY: "by inversion: a logarithm each, as times between events"},
-    "gumbel": {**IN_DTYPE, WHY: "two logarithms each, as the noise that samples from logits"},
-    "laplace": {**IN_DTYPE, WHY: "by inversion, as the noise of differential privacy"},
-    "logistic": {**IN_DTYPE, WHY: "by inversion, as the utilities of a logit model"},
-    "lognormal": {
-        "sigma": 1.2,
-        **IN_DTYPE,
-        WHY: "levels of noise that EDM's diffusion models train at",
-    },
-    "maxwell": {**IN_DTYPE, WHY: "lengths of three normal numbers' vectors, as speeds in a gas"},
-    "normal": {**IN_DTYPE, WHY: "noise, as a diffusion model begins with"},
-    "pareto": {"b": 3.0, **IN_DTYPE, WHY: "a heavy tail, as claims on insurers"},
-    "rademacher": {"dtype": WHOLE, WHY: "signs at random, as Hutchinson's estimate of a trace"},
-    "randint": {
-        "minval": 0,
-        "maxval": CLASSES,
-        "dtype": WHOLE,
-        WHY: "labels at random, below the number of classes",
-    },
-    "rayleigh": {"scale": 1.0, **IN_DTYPE, WHY: "the fading of a radio signal"},
-    "triangular": {
-        "left": -1.0,
-        "mode": 0.0,
-        "right": 1.0,
-        **IN_DTYPE,
-        WHY: "by inversion: a root each, as costs between a least and a most",
-    },
-    "truncated_normal": {
-        "lower": -2.0,
-        "upper": 2.0,
-        **IN_DTYPE,
-        WHY: "initial weights, as Flax's: within two standard deviations",
-    },
-    "uniform": {
-        "minval": -0.05,
-        "maxval": 0.05,
-        **IN_DTYPE,
-        WHY: "initial weights between two bounds, as Glorot's",
-    },
-    "wald": {"mean": 1.0, **IN_DTYPE, WHY: "a normal and a uniform draw, as times to a decision"},
-    "weibull_min": {
-        "scale": 1.0,
-        "concentration": 1.5,
-        **IN_DTYPE,
-        WHY: "a power of an exponential draw, as lifetimes of parts",
-    },
+CHEAP: dict[str, tuple[str, Arguments]] = {
+    "bernoulli": ("units that dropout keeps, nine of ten", call(p=0.9)),
+    "bits": ("bits as they come, which every distribution begins with", call(dtype="uint32")),
+    "cauchy": ("by inversion: a tangent each, as jumps of annealing", {}),
+    "exponential": ("by inversion: a logarithm each, as times between events", {}),
+    "gumbel": ("two logarithms each, as the noise that samples from logits", {}),
+    "laplace": ("by inversion, as the noise of differential privacy", {}),
+    "logistic": ("by inversion, as the utilities of a logit model", {}),
+    "lognormal": ("levels of noise that EDM's diffusion models train at", call(sigma=1.2)),
+    "maxwell": ("lengths of three normal numbers' vectors, as speeds in a gas", {}),
+    "normal": ("noise, as a diffusion model begins with", {}),
+    "pareto": ("a heavy tail, as claims on insurers", call(b=3.0)),
+    "rademacher": ("signs at random, as Hutchinson's estimate of a trace", call(dtype=WHOLE)),
+    "randint": (
+        "labels at random, below the number of classes",
+        call(minval=0, maxval=CLASSES, dtype=WHOLE),
+    ),
+    "rayleigh": ("the fading of a radio signal", call(scale=1.0)),
+    "triangular": (
+        "by inversion: a root each, as costs between a least and a most",
+        call(left=-1.0, mode=0.0, right=1.0),
+    ),
+    "truncated_normal": (
+        "initial weights, as Flax's: within two standard deviations",
+        call(lower=-2.0, upper=2.0),
+    ),
+    "uniform": ("initial weights between two bounds, as Glorot's", call(minval=-0.05, maxval=0.05)),
+    "wald": ("a normal and a uniform draw, as times to a decision", call(mean=1.0)),
+    "weibull_min": (
+        "a power of an exponential draw, as lifetimes of parts",
+        call(scale=1.0, concentration=1.5),
+    ),
 }
 """Parameters of distributions that are drawn by a formula, each with why."""
 
 OF_KEY = frozenset({"bernoulli", "bits", "normal", "randint", "uniform"})
 """Those which networks draw in the shape of feature maps too."""
 
-REJECTED: dict[str, dict[str, Argument]] = {
-    "beta": {"a": 2.0, "b": 3.0, WHY: "two gamma draws, as rates in Thompson sampling"},
-    "binomial": {"n": 20.0, "p": 0.3, WHY: "few trials: by inversion, as buyers among visitors"},
-    "chisquare": {"df": 4.0, WHY: "twice a gamma draw, as a sum of squared errors"},
-    "double_sided_maxwell": {
-        "loc": 0.0,
-        "scale": 1.0,
-        WHY: "a Maxwell draw and a sign, as velocities",
-    },
-    "f": {"dfnum": 4.0, "dfden": 10.0, WHY: "a ratio of chi-squares, as an analysis of variance"},
-    "gamma": {"a": 2.0, WHY: "Marsaglia and Tsang's rejection, as amounts of rain"},
-    "generalized_normal": {"p": 3.0, WHY: "a gamma draw and a sign, as noise of lighter tails"},
-    "geometric": {"p": 0.2, WHY: "lengths of the spans that SpanBERT masks"},
-    "loggamma": {"a": 0.5, WHY: "the logarithm of small gamma draws, which would be zero"},
-    "poisson": {"lam": 4.0, WHY: "a mean below 10: products of uniform numbers, as photons"},
-    "t": {"df": 5.0, WHY: "a normal draw by the root of a gamma draw, as returns of shares"},
+OF_INTEGERS = frozenset({"bernoulli", "bits", "geometric", "poisson", "rademacher", "randint"})
+"""Those that have no real numbers, whose dtype is their own."""
+
+REJECTED: dict[str, tuple[str, Arguments]] = {
+    "beta": ("two gamma draws, as rates in Thompson sampling", call(a=2.0, b=3.0)),
+    "binomial": ("few trials: by inversion, as buyers among visitors", call(n=20.0, p=0.3)),
+    "chisquare": ("twice a gamma draw, as a sum of squared errors", call(df=4.0)),
+    "double_sided_maxwell": ("a Maxwell draw and a sign, as velocities", call(loc=0.0, scale=1.0)),
+    "f": ("a ratio of chi-squares, as an analysis of variance", call(dfnum=4.0, dfden=10.0)),
+    "gamma": ("Marsaglia and Tsang's rejection, as amounts of rain", call(a=2.0)),
+    "generalized_normal": ("a gamma draw and a sign, as noise of lighter tails", call(p=3.0)),
+    "geometric": ("lengths of the spans that SpanBERT masks", call(p=0.2)),
+    "loggamma": ("the logarithm of small gamma draws, which would be zero", call(a=0.5)),
+    "poisson": ("a mean below 10: products of uniform numbers, as photons", call(lam=4.0)),
+    "t": ("a normal draw by the root of a gamma draw, as returns of shares", call(df=5.0)),
 }
 """Parameters of distributions that are drawn by rejection or from several draws, each with why."""
 
@@ -194,13 +175,19 @@ def name_of(operator: Operator) -> str:
     return operator.name.rpartition(".")[2]
 
 
+def drawn(operator: Operator, table: dict[str, tuple[str, Arguments]]) -> Arguments:
+    """The parameters of a distribution, for draws of the requested dtype if they are real."""
+    why, values = table[name_of(operator)]
+    real = {} if name_of(operator) in OF_INTEGERS else IN_DTYPE
+    return {**values, **real, WHY: why}
+
+
 @FAMILIES.add(*(f"random.{name}" for name in CHEAP))
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and the shape of a matrix and of few draws."""
-    name = name_of(operator)
-    values = CHEAP[name]
+    """A matrix of draws, feature maps, and few draws."""
+    values = drawn(operator, CHEAP)
     yield {**values, "shape": square(size)}
-    if name in OF_KEY:
+    if name_of(operator) in OF_KEY:
         maps = channels_last(feature_maps(size))
         yield {**values, "shape": maps, WHY: "in the shape of feature maps, channels last"}
     yield {**values, "shape": tiny(size), **FEW}
@@ -208,12 +195,11 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add(*(f"random.{name}" for name in REJECTED))
 def draw_few(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and the shape of fewer draws."""
-    values = REJECTED[name_of(operator)]
-    dtype = {} if name_of(operator) in ("geometric", "poisson") else IN_DTYPE
-    yield {**values, **dtype, "shape": few(size)}
+    """Fewer draws, of a matrix and of a vector."""
+    values = drawn(operator, REJECTED)
+    yield {**values, "shape": few(size)}
     vector = (size.extent(1000),)
-    yield {**values, **dtype, "shape": vector, WHY: "a thousand draws, as a small simulation"}
+    yield {**values, "shape": vector, WHY: "a thousand draws, as a small simulation"}
 
 
 def parameters_of(size: Preset) -> dict[str, tuple[Arguments, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.model import Argument, Fill, Operator
+from opperf.model import Fill, Operator
 from opperf.operations.uses import Table, Use, merge, use
 from opperf.operations.work.sizes import COMPUTED
 from opperf.rules.configurations import WHY
@@ -97,172 +97,147 @@ WORK = dict.fromkeys(
 )
 """Of distributions without a canonical operation."""
 
-DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
+DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
     "beta": {
-        "a": 2.0,
-        "b": 3.0,
-        WHY: "shapes above 1: a ratio of gamma draws, as rates of clicks in Thompson sampling",
+        "shapes above 1: a ratio of gamma draws, as rates of clicks in Thompson sampling": call(
+            a=2.0, b=3.0
+        ),
+        "shapes below 1: Jöhnk's rejection, as Jeffreys' prior": call(a=0.5, b=0.5),
     },
-    "binomial": {"n": 20, "p": 0.3, WHY: "few trials: by inversion, as buyers among 20 visitors"},
-    "chisquare": {"df": 4.0, WHY: "twice a gamma draw, as a sum of squared errors"},
-    "exponential": {"scale": 1.0, WHY: "times between events, as arrivals in a queue"},
+    "binomial": {
+        "few trials: by inversion, as buyers among 20 visitors": call(n=20, p=0.3),
+        "many trials: by rejection (BTPE), as polls": call(n=1000, p=0.3),
+    },
+    "chisquare": {
+        "twice a gamma draw, as a sum of squared errors": call(df=4.0),
+        "one degree: a gamma draw of shape below 1": call(df=1.0),
+    },
+    "exponential": {"times between events, as arrivals in a queue": call(scale=1.0)},
     "f": {
-        "dfnum": 4.0,
-        "dfden": 10.0,
-        WHY: "a ratio of chi-squares, as the statistic of an analysis of variance",
+        "a ratio of chi-squares, as the statistic of an analysis of variance": call(
+            dfnum=4.0, dfden=10.0
+        ),
+        "one degree above: a gamma draw of shape below 1": call(dfnum=1.0, dfden=10.0),
     },
     "gamma": {
-        "shape": 2.0,
-        "scale": 1.0,
-        WHY: "shape above 1: Marsaglia and Tsang's rejection, as amounts of rain",
+        "shape above 1: Marsaglia and Tsang's rejection, as amounts of rain": call(
+            shape=2.0, scale=1.0
+        ),
+        "shape below 1: another rejection, as gaps": call(shape=0.5, scale=1.0),
     },
     "geometric": {
-        "p": 0.3,
-        WHY: "chance below a third: by inversion, as tries up to the first success",
+        "chance below a third: by inversion, as tries up to the first success": call(p=0.3),
+        "chance above a third: by search, as throws of a coin": call(p=0.5),
     },
     "gumbel": {
-        "loc": 0.0,
-        "scale": 1.0,
-        WHY: "two logarithms each, as the noise that samples a token from logits",
+        "two logarithms each, as the noise that samples a token from logits": call(
+            loc=0.0, scale=1.0
+        )
     },
     "hypergeometric": {
-        "ngood": 30,
-        "nbad": 20,
-        "nsample": 10,
-        WHY: "good ones among 10 drawn of 50, as a lot is inspected",
+        "good ones among 10 drawn of 50, as a lot is inspected": call(
+            ngood=30, nbad=20, nsample=10
+        ),
+        "many drawn: by rejection (HRUA), as marked fish among those that are caught": call(
+            ngood=3000, nbad=2000, nsample=1000
+        ),
     },
-    "integers": {"low": 0, "high": 1000, WHY: "integers below 1000, as labels of ImageNet"},
+    "integers": {
+        "integers below 1000, as labels of ImageNet": call(low=0, high=1000),
+        "bytes, four of each word drawn": call(low=0, high=256, dtype="uint8"),
+    },
     "laplace": {
-        "loc": 0.0,
-        "scale": 1.0,
-        WHY: "by inversion: a logarithm each, as the noise of differential privacy",
+        "by inversion: a logarithm each, as the noise of differential privacy": call(
+            loc=0.0, scale=1.0
+        )
     },
     "logistic": {
-        "loc": 0.0,
-        "scale": 1.0,
-        WHY: "by inversion: a logarithm each, as the utilities of a logit model",
+        "by inversion: a logarithm each, as the utilities of a logit model": call(
+            loc=0.0, scale=1.0
+        )
     },
-    "lognormal": {"mean": 0.0, "sigma": 1.0, WHY: "the exponential of a normal draw, as incomes"},
-    "logseries": {"p": 0.6, WHY: "individuals of a species, for Fisher's log series"},
+    "lognormal": {"the exponential of a normal draw, as incomes": call(mean=0.0, sigma=1.0)},
+    "logseries": {
+        "individuals of a species, for Fisher's log series": call(p=0.6),
+        "close to one: far larger numbers, as a rich forest's species": call(p=0.99),
+    },
     "negative_binomial": {
-        "n": 5,
-        "p": 0.4,
-        WHY: "a gamma draw, then a Poisson draw, as counts of a gene's reads",
+        "a gamma draw, then a Poisson draw, as counts of a gene's reads": call(n=5, p=0.4),
+        "a mean of 450: the Poisson draw by rejection, as reads of RNA": call(n=50, p=0.1),
     },
     "noncentral_chisquare": {
-        "df": 4.0,
-        "nonc": 2.0,
-        WHY: "a chi-square and a shifted normal draw, as the power of a test",
+        "a chi-square and a shifted normal draw, as the power of a test": call(df=4.0, nonc=2.0),
+        "one degree: a Poisson draw, then a chi-square of so many": call(df=1.0, nonc=2.0),
     },
     "noncentral_f": {
-        "dfnum": 4.0,
-        "dfden": 10.0,
-        "nonc": 2.0,
-        WHY: "a ratio of chi-squares, one noncentral, as the power of an analysis of variance",
+        "a ratio of chi-squares, one noncentral, as the power of an analysis of variance": call(
+            dfnum=4.0, dfden=10.0, nonc=2.0
+        ),
+        "one degree above: a Poisson draw, then a chi-square of so many": call(
+            dfnum=1.0, dfden=10.0, nonc=2.0
+        ),
     },
     "normal": {
-        "loc": 0.0,
-        "scale": 1.0,
-        WHY: "normal numbers, scaled and shifted, as a layer's initial weights",
+        "normal numbers, scaled and shifted, as a layer's initial weights": call(loc=0.0, scale=1.0)
     },
-    "pareto": {"a": 3.0, WHY: "a heavy tail, from an exponential draw, as claims on insurers"},
+    "pareto": {"a heavy tail, from an exponential draw, as claims on insurers": call(a=3.0)},
     "poisson": {
-        "lam": 4.0,
-        WHY: "a mean below 10: products of uniform numbers, as photons in a pixel",
+        "a mean below 10: products of uniform numbers, as photons in a pixel": call(lam=4.0),
+        "a mean above 10: by rejection (PTRS), as a detector's counts": call(lam=100.0),
     },
-    "power": {"a": 3.0, WHY: "a power of a uniform number, as the best of three scores"},
-    "randint": {"low": 0, "high": 1000, WHY: "integers below 1000, as labels of ImageNet"},
-    "random": {WHY: "uniform numbers below 1, as they decide what dropout clears"},
+    "power": {"a power of a uniform number, as the best of three scores": call(a=3.0)},
+    "randint": {
+        "integers below 1000, as labels of ImageNet": call(low=0, high=1000),
+        "in int32: half a word for each": call(low=0, high=256, dtype="int32"),
+    },
+    "random": {"uniform numbers below 1, as they decide what dropout clears": call()},
     "random_integers": {
-        "low": 1,
-        "high": 1000,
-        WHY: "integers from 1 to 1000: the deprecated form of `randint`",
+        "integers from 1 to 1000: the deprecated form of `randint`": call(low=1, high=1000)
     },
-    "random_sample": {WHY: "uniform numbers below 1, as points of a Monte Carlo integral"},
+    "random_sample": {"uniform numbers below 1, as points of a Monte Carlo integral": call()},
     "rayleigh": {
-        "scale": 1.0,
-        WHY: "the length of two normal numbers' vector, as the fading of a radio signal",
+        "the length of two normal numbers' vector, as the fading of a radio signal": call(scale=1.0)
     },
-    "standard_cauchy": {WHY: "a ratio of normal draws, as the jumps of fast simulated annealing"},
-    "standard_exponential": {WHY: "times between events of mean 1, as decays"},
+    "standard_cauchy": {
+        "a ratio of normal draws, as the jumps of fast simulated annealing": call()
+    },
+    "standard_exponential": {"times between events of mean 1, as decays": call()},
     "standard_gamma": {
-        "shape": 2.0,
-        WHY: "shape above 1: Marsaglia and Tsang's rejection, as parts of a Dirichlet draw",
+        "shape above 1: Marsaglia and Tsang's rejection, as parts of a Dirichlet draw": call(
+            shape=2.0
+        ),
+        "shape 1: an exponential draw": call(shape=1.0),
+        "shape below 1: another rejection, as gaps": call(shape=0.5),
     },
-    "standard_normal": {WHY: "normal numbers as they are, as the noise of a diffusion model"},
-    "standard_t": {
-        "df": 5.0,
-        WHY: "a normal draw by the root of a gamma draw, as returns of shares",
-    },
+    "standard_normal": {"normal numbers as they are, as the noise of a diffusion model": call()},
+    "standard_t": {"a normal draw by the root of a gamma draw, as returns of shares": call(df=5.0)},
     "triangular": {
-        "left": -1.0,
-        "mode": 0.0,
-        "right": 1.0,
-        WHY: "by inversion: a square root each, as costs between a least and a most",
+        "by inversion: a square root each, as costs between a least and a most": call(
+            left=-1.0, mode=0.0, right=1.0
+        )
     },
     "uniform": {
-        "low": 0.0,
-        "high": 1.0,
-        WHY: "uniform numbers between two bounds, as Glorot's initial weights",
+        "uniform numbers between two bounds, as Glorot's initial weights": call(low=0.0, high=1.0)
     },
-    "vonmises": {"mu": 0.0, "kappa": 2.0, WHY: "angles, by rejection, as directions of the wind"},
-    "wald": {"mean": 1.0, "scale": 1.0, WHY: "a normal and a uniform draw, as times to a decision"},
-    "weibull": {"a": 1.5, WHY: "a power of an exponential draw, as lifetimes of parts"},
-    "zipf": {"a": 3.0, WHY: "by rejection, as the links of a node in a scale-free network"},
+    "vonmises": {
+        "angles, by rejection, as directions of the wind": call(mu=0.0, kappa=2.0),
+        "close to one direction: fewer are rejected": call(mu=0.0, kappa=200.0),
+    },
+    "wald": {"a normal and a uniform draw, as times to a decision": call(mean=1.0, scale=1.0)},
+    "weibull": {"a power of an exponential draw, as lifetimes of parts": call(a=1.5)},
+    "zipf": {
+        "by rejection, as the links of a node in a scale-free network": call(a=3.0),
+        "an exponent near 1: far larger numbers, as links of the web": call(a=1.5),
+    },
 }
-"""Parameters of distributions, for which the whole algorithm runs and the moments are finite, each
-with why."""
+"""Parameters of distributions for which the whole algorithm runs and the moments are finite;
+then those for which another algorithm, or another branch of one, draws."""
 
-OTHERWISE: dict[str, tuple[dict[str, Argument], ...]] = {
-    "f": ({"dfnum": 1.0, "dfden": 10.0, WHY: "one degree above: a gamma draw of shape below 1"},),
-    "negative_binomial": (
-        {"n": 50, "p": 0.1, WHY: "a mean of 450: the Poisson draw by rejection, as reads of RNA"},
-    ),
-    "noncentral_chisquare": (
-        {"df": 1.0, "nonc": 2.0, WHY: "one degree: a Poisson draw, then a chi-square of so many"},
-    ),
-    "noncentral_f": (
-        {
-            "dfnum": 1.0,
-            "dfden": 10.0,
-            "nonc": 2.0,
-            WHY: "one degree above: a Poisson draw, then a chi-square of so many",
-        },
-    ),
-    "randint": ({"low": 0, "high": 256, "dtype": "int32", WHY: "in int32: half a word for each"},),
-    "beta": ({"a": 0.5, "b": 0.5, WHY: "shapes below 1: Jöhnk's rejection, as Jeffreys' prior"},),
-    "binomial": ({"n": 1000, "p": 0.3, WHY: "many trials: by rejection (BTPE), as polls"},),
-    "chisquare": ({"df": 1.0, WHY: "one degree: a gamma draw of shape below 1"},),
-    "gamma": ({"shape": 0.5, "scale": 1.0, WHY: "shape below 1: another rejection, as gaps"},),
-    "geometric": ({"p": 0.5, WHY: "chance above a third: by search, as throws of a coin"},),
-    "hypergeometric": (
-        {
-            "ngood": 3000,
-            "nbad": 2000,
-            "nsample": 1000,
-            WHY: "many drawn: by rejection (HRUA), as marked fish among those that are caught",
-        },
-    ),
-    "integers": ({"low": 0, "high": 256, "dtype": "uint8", WHY: "bytes, four of each word drawn"},),
-    "logseries": (
-        {"p": 0.99, WHY: "close to one: far larger numbers, as a rich forest's species"},
-    ),
-    "poisson": (
-        {"lam": 100.0, WHY: "a mean above 10: by rejection (PTRS), as a detector's counts"},
-    ),
-    "standard_gamma": (
-        {"shape": 1.0, WHY: "shape 1: an exponential draw"},
-        {"shape": 0.5, WHY: "shape below 1: another rejection, as gaps"},
-    ),
-    "vonmises": ({"mu": 0.0, "kappa": 200.0, WHY: "close to one direction: fewer are rejected"},),
-    "zipf": ({"a": 1.5, WHY: "an exponent near 1: far larger numbers, as links of the web"},),
-}
-"""Parameters for which another algorithm, or another branch of one, draws."""
 
-IN_SINGLE: dict[str, dict[str, Argument]] = {
-    "random": {"dtype": "float32", WHY: "in float32, a word of 32 bits each, as dropout's mask"},
-    "standard_exponential": {"dtype": "float32", WHY: "in float32, by a table of its own"},
-    "standard_normal": {"dtype": "float32", WHY: "in float32, as a network's initial weights"},
+IN_SINGLE = {
+    "random": "in float32, a word of 32 bits each, as dropout's mask",
+    "standard_exponential": "in float32, by a table of its own",
+    "standard_normal": "in float32, as a network's initial weights",
 }
 """Draws of `Generator` in single precision, with tables of their own."""
 
@@ -307,16 +282,15 @@ def own_name(operator: Operator) -> str:
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in DISTRIBUTIONS))
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and the shape of a matrix of draws."""
-    name, rows = own_name(operator), square(size)[0]
-    made = DISTRIBUTIONS[name]
-    yield {**made, "size": square(size)}
-    for other in OTHERWISE.get(name, ()):
-        yield {**other, "size": square(size)}
+    name, shape = own_name(operator), square(size)
+    for why, made in DISTRIBUTIONS[name].items():
+        yield {**made, "size": shape, WHY: why}
     if name in IN_SINGLE and operator.parameter("dtype"):
-        yield {**IN_SINGLE[name], "size": square(size)}
+        yield {"dtype": "float32", "size": shape, WHY: IN_SINGLE[name]}
     if name in OF_EACH:
-        each = {p: fixed(rows, 1, fill=RANGES[p], dtype=DOUBLE) for p in OF_EACH[name]}
-        yield {**made, **each, "size": square(size), WHY: "parameters of each row, as groups"}
+        first = next(iter(DISTRIBUTIONS[name].values()))
+        each = {p: fixed(shape[0], 1, fill=RANGES[p], dtype=DOUBLE) for p in OF_EACH[name]}
+        yield {**first, **each, "size": shape, WHY: "parameters of each row, as groups"}
 
 
 def to_permute(vector: str, table: str) -> Variants:
