@@ -68,5 +68,4 @@ ROWS: Mapping[str, Variants] = {
     "lax.sort": rows(GROUPED.format(SIGNED), {"operand": (IDENTIFIERS, SIGNED)}, dimension=0),
     "scipy.stats.mode": votes("a", "axis", SIGNED),
 }
-"""Configurations by function."""
 add_rows(FAMILIES.also, ROWS)

@@ -68,26 +68,6 @@ def weight(width: int) -> TensorSpec:
     return tensor(width, width, fill=between(-end, end))
 
 
-def looped(size: Preset) -> Iterable[Arguments]:
-    """Loops that end by a condition."""
-    for why, shape in (
-        ("twenty steps of Newton's method for the roots of many numbers", square(size)),
-        ("the same of few numbers: mostly the loop's own overhead", (16,)),
-    ):
-        yield {
-            "cond_fun": body("has_steps_left"),
-            "body_fun": body("newton_step"),
-            "init_val": Fields(
-                {
-                    "root": tensor(*shape, fill=POSITIVE),
-                    "number": tensor(*shape, fill=POSITIVE),
-                    "step": fixed(fill=ZEROS, dtype="int32"),
-                }
-            ),
-            WHY: why,
-        }
-
-
 def counted(size: Preset) -> Rows:
     """Loops of a number of steps that is known, and of one that a program finds."""
     heat: Arguments = {"lower": 0, "body_fun": body("heat_step"), "init_val": tensor(*vector(size))}
@@ -264,15 +244,6 @@ PROBABLE = between(0.5, 1.0)
 """Guesses near the root, at 0.739."""
 
 
-def over_axes(size: Preset) -> Iterable[Arguments]:
-    """A reduction along one axis after the other."""
-    for why, function in (
-        ("sums over batch and time, one axis after the other", body("sum_along")),
-        ("the maximum of each feature, one axis after the other", Function("jax.numpy.amax")),
-    ):
-        yield {"func": function, "a": tensor(*cube(size)), "axes": (0, 1), WHY: why}
-
-
 VARIANTS: Mapping[str, Variants] = {
     "jnp.apply_along_axis": lambda size: {
         "rows without their means, written for one row": call(
@@ -282,7 +253,13 @@ VARIANTS: Mapping[str, Variants] = {
             func1d=Function("jax.numpy.linalg.norm"), axis=0, arr=tensor(*tall(size))
         ),
     },
-    "jnp.apply_over_axes": over_axes,
+    "jnp.apply_over_axes": lambda size: {
+        why: call(func=function, a=tensor(*cube(size)), axes=(0, 1))
+        for why, function in (
+            ("sums over batch and time, one axis after the other", body("sum_along")),
+            ("the maximum of each feature, one axis after the other", Function("jax.numpy.amax")),
+        )
+    },
     "jnp.fromfunction": lambda size: {
         "distances of a grid's places, as a mask of a spectrum": call(
             function=body("distance_to_corner"), shape=square(size)
@@ -329,14 +306,29 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.reduce_window": windows,
     "lax.scan": scanned,
     "lax.switch": switched,
-    "lax.while_loop": looped,
+    "lax.while_loop": lambda size: {
+        why: call(
+            cond_fun=body("has_steps_left"),
+            body_fun=body("newton_step"),
+            init_val=Fields(
+                {
+                    "root": tensor(*shape, fill=POSITIVE),
+                    "number": tensor(*shape, fill=POSITIVE),
+                    "step": fixed(fill=ZEROS, dtype="int32"),
+                }
+            ),
+        )
+        for why, shape in (
+            ("twenty steps of Newton's method for the roots of many numbers", square(size)),
+            ("the same of few numbers: mostly the loop's own overhead", (16,)),
+        )
+    },
     "scipy.optimize.minimize": lambda size: {
         "a likelihood of a few parameters by BFGS: short vectors, many steps": call(
             fun=body("rosenbrock"), x0=fixed(size.extent(16, least=2)), method="BFGS"
         )
     },
 }
-"""Configurations by function."""
 
 
 @FAMILIES.add(*VARIANTS)

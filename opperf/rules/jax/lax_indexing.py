@@ -209,21 +209,6 @@ def sliced(size: Preset) -> Rows:
     }
 
 
-def sliced_along(size: Preset) -> Rows:
-    """A part of one axis."""
-    rows, columns = square(size)
-    part = rows // 4
-    return {
-        why: call(
-            operand=tensor(rows, columns), start_index=place(start), slice_size=part, axis=axis
-        )
-        for why, axis, start in (
-            ("a batch of a data set in memory, at a step that a loop counts", 0, part),
-            ("columns in the middle of long rows: strided copies", 1, columns // 8),
-        )
-    }
-
-
 def updated(size: Preset) -> Rows:
     """A part of an array that is replaced."""
     batch, length, heads, width = cache(size)
@@ -320,7 +305,19 @@ def taken(size: Preset) -> Rows:
 VARIANTS: Mapping[str, Variants] = {
     "lax.dynamic_index_in_dim": lambda size: at_one(True, size),
     "lax.dynamic_slice": sliced,
-    "lax.dynamic_slice_in_dim": sliced_along,
+    "lax.dynamic_slice_in_dim": lambda size: {
+        why: call(
+            operand=tensor(rows, columns),
+            start_index=place(start),
+            slice_size=(rows // 4),
+            axis=axis,
+        )
+        for rows, columns in [square(size)]
+        for why, axis, start in (
+            ("a batch of a data set in memory, at a step that a loop counts", 0, (rows // 4)),
+            ("columns in the middle of long rows: strided copies", 1, columns // 8),
+        )
+    },
     "lax.dynamic_update_index_in_dim": updated_at,
     "lax.dynamic_update_slice": updated,
     "lax.dynamic_update_slice_in_dim": updated_along,
@@ -329,7 +326,6 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.index_take": taken,
     "lax.scatter_apply": applied,
 }
-"""Configurations by function."""
 add_rows(FAMILIES.add, VARIANTS)
 
 

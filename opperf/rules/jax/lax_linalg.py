@@ -17,6 +17,7 @@ from opperf.rules.families.linalg import (
     stack_of_matrices,
     symmetric,
 )
+from opperf.rules.jax.scipy_linalg import from_zero
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, line, square
 from opperf.rules.sizes import Preset
@@ -168,14 +169,6 @@ def permuted(size: Preset) -> Iterable[Arguments]:
         }
 
 
-def from_zero(pivots: object) -> object:
-    """Pivots counted from zero in place of one, in any number of lists."""
-    if isinstance(pivots, list):
-        return [from_zero(element) for element in pivots]
-    assert isinstance(pivots, int)
-    return pivots - 1
-
-
 VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.cholesky_update": updated_factor,
     "lax.linalg.eig": diagonalised,
@@ -212,7 +205,4 @@ VARIANTS: Mapping[str, Variants] = {
     },
     "lax.linalg.tridiagonal_solve": tridiagonal,
 }
-"""Configurations by function."""
-
-
 add_rows(FAMILIES.add, VARIANTS)

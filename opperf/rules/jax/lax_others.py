@@ -99,9 +99,6 @@ VARIANTS: Mapping[str, Variants] = {
         )
     },
 }
-"""Configurations by function."""
-
-
 add_rows(
     FAMILIES.add,
     VARIANTS,

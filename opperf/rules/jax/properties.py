@@ -70,7 +70,6 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
 """Formulas with the names of functions, whose inputs by role are their arguments."""
 
 WORK: dict[str, Formula] = {name: formula for formula, names in CLASSES for name in names.split()}
-"""Formulas by the names of functions."""
 
 
 AXES = "ragged_dot_dimension_numbers"
@@ -105,7 +104,6 @@ CONTENTS: Rules = {
     "scipy.stats.multinomial.logpmf": {"x": sums_to(number_of("n"))},
     "scipy.stats.multinomial.pmf": {"x": sums_to(number_of("n"))},
 }
-"""By function and argument."""
 
 
 BODIES = "opperf.frameworks.jax.bodies"

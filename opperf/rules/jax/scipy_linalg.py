@@ -310,9 +310,6 @@ VARIANTS: dict[str, Variants] = {
         iterative("an implicit step of a simulation"),
     ),
 }
-"""Configurations by function."""
-
-
 add_rows(
     FAMILIES.add, VARIANTS, replaces="iterations of few steps on a matrix that lets them converge"
 )

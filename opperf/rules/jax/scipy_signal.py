@@ -140,9 +140,6 @@ VARIANTS: dict[str, Variants] = {
         )
     ],
 }
-"""Configurations by function."""
-
-
 add_rows(FAMILIES.add, VARIANTS)
 
 

@@ -155,10 +155,11 @@ RIGHT: dict[str, tuple[Pair, str]] = {
 does."""
 
 
+@FAMILIES.category("binary")
 @FAMILIES.add(*RIGHT, replaces="the second array is of integers, which shared rows are not")
-def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two arrays, the second of a fill or dtype of its own."""
-    fills, dtype = entry_of(RIGHT, operator)
+def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two arrays, one broadcast to the other's shape where they differ."""
+    fills, dtype = next((RIGHT[n] for n in operator.names if n in RIGHT), (Pair(), REQUESTED))
     left, right = (parameter.name for parameter in operator.tensors[:2])
     for left_shape, right_shape, notes in shared.broadcasting(size):
         yield {
@@ -166,14 +167,6 @@ def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
             right: fixed(*right_shape, fill=fills.right, dtype=dtype),
             **notes,
         }
-
-
-@FAMILIES.category("binary")
-def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two arrays, one broadcast to the other's shape where they differ."""
-    left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape, notes in shared.broadcasting(size):
-        yield {left: fixed(*left_shape), right: fixed(*right_shape), **notes}
 
 
 @FAMILIES.add("round")
@@ -219,7 +212,12 @@ def beyond_domain(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"x": fixed(*square(size), fill=fill), WHY: why}
 
 
-EXTENDED_POWERS: dict[str, Variants] = {
+def dates(size: Preset) -> TensorSpec:
+    """An array of days of half a century."""
+    return fixed(*column(size), fill=DAYS, dtype=DATE)
+
+
+ROWS: dict[str, Row | Variants] = {
     "emath.logn": lambda size: {
         "to base 2, as bits of information: each logarithm divided by the base's": call(
             n=2, x=fixed(*square(size), fill=POSITIVE)
@@ -236,11 +234,6 @@ EXTENDED_POWERS: dict[str, Variants] = {
             ),
         )
     ],
-}
-add_rows(FAMILIES.add, EXTENDED_POWERS)
-
-
-DATES: dict[str, Row] = {
     "is_busday": lambda size: {
         "dates": dates(size),
         WHY: "days of half a century, as to pick those of trade",
@@ -257,11 +250,4 @@ DATES: dict[str, Row] = {
         WHY: "a few working days later, as the settlement of trades",
     },
 }
-
-
-def dates(size: Preset) -> TensorSpec:
-    """An array of days of half a century."""
-    return fixed(*column(size), fill=DAYS, dtype=DATE)
-
-
-add_rows(FAMILIES.add, DATES)
+add_rows(FAMILIES.add, ROWS)

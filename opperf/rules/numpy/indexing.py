@@ -14,7 +14,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, COMPLEX, Arguments, below, call, fixed, tensors
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
@@ -40,7 +40,19 @@ def sort(operator: Operator, size: Preset) -> Rows:
     return {"a stable algorithm, which merges sorted runs": call(a=stable, axis=-1, kind="stable")}
 
 
-PICKED: dict[str, Variants] = {
+@FAMILIES.category("set")
+def sets(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As the shared families of sets, for functions that are no canonical operation."""
+    (count,) = line(size)
+    required = [parameter.name for parameter in operator.parameters if parameter.required]
+    for shape, why in (
+        (line(size), "as many possible numbers as elements, as the identifiers of a batch"),
+        (vector(size), "each number many times, as a column of categories"),
+    ):
+        yield {**{name: fixed(*shape, fill=below(count)) for name in required}, WHY: why}
+
+
+ROWS: dict[str, Row | Variants] = {
     "select": lambda size: {
         "from three matrices, by the first condition that holds, as a tax by brackets": call(
             condlist=alike(square(size), BOOLEAN, MASK), choicelist=alike(square(size))
@@ -91,11 +103,6 @@ PICKED: dict[str, Variants] = {
             filt=fixed(*vector(size), fill=BOOLEAN)
         )
     },
-}
-add_rows(FAMILIES.add, PICKED)
-
-
-SORTED: dict[str, Variants] = {
     **dict.fromkeys(
         ("partition", "argpartition"),
         lambda size: [
@@ -122,29 +129,12 @@ SORTED: dict[str, Variants] = {
             a=fixed(*vector(size), dtype=COMPLEX)
         )
     },
-}
-add_rows(FAMILIES.add, SORTED)
-
-
-@FAMILIES.category("set")
-def sets(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As the shared families of sets, for functions that are no canonical operation."""
-    (count,) = line(size)
-    required = [parameter.name for parameter in operator.parameters if parameter.required]
-    for shape, why in (
-        (line(size), "as many possible numbers as elements, as the identifiers of a batch"),
-        (vector(size), "each number many times, as a column of categories"),
-    ):
-        yield {**{name: fixed(*shape, fill=below(count)) for name in required}, WHY: why}
-
-
-VARIANTS: dict[str, Variants] = {
     "compress": lambda size: [
         {"condition": mask(square(size)[:1]), "a": fixed(*square(size)), "axis": axis, WHY: why}
         for axis, why in (
             (0, "half of the rows, as a filter of a table keeps them: whole rows are copied"),
             (1, "half of the columns, as selected features: one element is copied at a time"),
         )
-    ]
+    ],
 }
-add_rows(FAMILIES.add, VARIANTS)
+add_rows(FAMILIES.add, ROWS)

@@ -113,5 +113,4 @@ ROWS: dict[str, Variants] = {
     "union1d": nodes(BATCHES, "those of either of two batches, each once"),
     "unique": nodes("ar", "ends of sampled edges, each once"),
 }
-"""Configurations by function."""
 add_rows(FAMILIES.also, ROWS)

@@ -16,7 +16,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, tensors
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 ONE = "x=a|A|x"
 TWO = "x=a|a1 y=b|v|a2"
@@ -123,7 +123,41 @@ DIFFERENCES = dict.fromkeys(
 
 NUCLEAR = "sum of singular values (nuclear), as the penalty of matrix completion"
 
-NORMS: dict[str, Variants] = {
+
+@FAMILIES.also("einsum")
+def einsum(operator: Operator, size: Preset) -> Rows:
+    """Three operands, two at a time by BLAS."""
+    why = "a tensor by two factors, in the cheapest order and by BLAS: without, one loop for all"
+    made: Arguments = {"subscripts": RANK_ONE, "operands": factors(size)}
+    return {why: call(**made, optimize=True)}
+
+
+@FAMILIES.add("einsum_path")
+def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Products with an order to choose, and one without."""
+    matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 4)
+    for subscripts, operands, why in (
+        ("ij,jk->ik", matrices[:2], "two matrices, no order to choose: time of Python alone"),
+        (RANK_ONE, factors(size), "a tensor and two factors: three orders"),
+        ("ij,jk,kl,lm->im", matrices, "four matrices, as an explanation through layers"),
+    ):
+        yield {"subscripts": subscripts, "operands": operands, WHY: why}
+
+
+def of_matrices(one: str, stack: str) -> Variants:
+    """The configurations of a function of one array: a matrix, and a stack, each with why."""
+    return lambda size: {one: call(x=fixed(*square(size))), stack: call(x=fixed(*cube(size)))}
+
+
+@FAMILIES.add("fft.fftshift", "fft.ifftshift")
+def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Spectra, shifted along all axes and along one."""
+    image, signals = "along both axes, as an image's", "along each row, for many signals"
+    yield {"x": fixed(*square(size)), WHY: f"{image} spectrum: four blocks copied"}
+    yield {"x": fixed(*square(size)), "axes": (1,), WHY: f"{signals}: halves of rows copied"}
+
+
+ROWS: dict[str, Row | Variants] = {
     "linalg.cond": lambda size: {
         why: call(x=definite(matrix_to_diagonalise(size)), p=norm)
         for norm, why in (
@@ -159,36 +193,6 @@ NORMS: dict[str, Variants] = {
             x=fixed(*tall(size))
         ),
     },
-}
-add_rows(FAMILIES.add, NORMS)
-
-
-@FAMILIES.also("einsum")
-def einsum(operator: Operator, size: Preset) -> Rows:
-    """Three operands, two at a time by BLAS."""
-    why = "a tensor by two factors, in the cheapest order and by BLAS: without, one loop for all"
-    made: Arguments = {"subscripts": RANK_ONE, "operands": factors(size)}
-    return {why: call(**made, optimize=True)}
-
-
-@FAMILIES.add("einsum_path")
-def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Products with an order to choose, and one without."""
-    matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 4)
-    for subscripts, operands, why in (
-        ("ij,jk->ik", matrices[:2], "two matrices, no order to choose: time of Python alone"),
-        (RANK_ONE, factors(size), "a tensor and two factors: three orders"),
-        ("ij,jk,kl,lm->im", matrices, "four matrices, as an explanation through layers"),
-    ):
-        yield {"subscripts": subscripts, "operands": operands, WHY: why}
-
-
-def of_matrices(one: str, stack: str) -> Variants:
-    """The configurations of a function of one array: a matrix, and a stack, each with why."""
-    return lambda size: {one: call(x=fixed(*square(size))), stack: call(x=fixed(*cube(size)))}
-
-
-STACKED: dict[str, Variants] = {
     "matvec": lambda size: {
         why: call(x1=fixed(*shape), x2=fixed(*shape[:-2], shape[-1]))
         for shape, why in (
@@ -229,15 +233,4 @@ STACKED: dict[str, Variants] = {
         "each matrix of a stack, as the total variances of a batch of covariances",
     ),
 }
-"""NumPy 2's functions of matrices and vectors in the last axes."""
-
-
-add_rows(FAMILIES.add, STACKED)
-
-
-@FAMILIES.add("fft.fftshift", "fft.ifftshift")
-def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Spectra, shifted along all axes and along one."""
-    image, signals = "along both axes, as an image's", "along each row, for many signals"
-    yield {"x": fixed(*square(size)), WHY: f"{image} spectrum: four blocks copied"}
-    yield {"x": fixed(*square(size)), "axes": (1,), WHY: f"{signals}: halves of rows copied"}
+add_rows(FAMILIES.add, ROWS)

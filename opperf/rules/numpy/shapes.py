@@ -18,7 +18,7 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, column, cube, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, tensors, transposed
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 
 def split_along(axis: int) -> Use:
@@ -163,30 +163,6 @@ FAMILIES = Families()
 NOT_FINITE = dict.fromkeys(("empty", "empty_like"), UNWRITTEN)
 WORK = dict.fromkeys(NOT_FINITE, sizes.UNWRITTEN)
 
-REARRANGED: dict[str, Variants] = {
-    "ravel": lambda size: [
-        {"a": fixed(*square(size)), "order": order, WHY: why}
-        for order, why in (
-            ("C", "row by row, as before a dense layer: a view"),
-            ("F", "column by column, as Fortran stores it: a copy against the order of memory"),
-        )
-    ],
-    "resize": lambda size: {
-        "twice the rows, the elements repeated, as a tiled texture": call(
-            a=fixed(*square(size)), new_shape=(2 * square(size)[0], square(size)[1])
-        )
-    },
-    "broadcast_arrays": lambda size: {
-        "a column and a matrix, as before a loop of one's own: views": call(
-            args=tensors([fixed(*column(size)), fixed(*tall(size))])
-        )
-    },
-    "take_along_axis": lambda size: {
-        indexing.ONE_INDEX: {**indexing.top_tokens(size, "arr"), "axis": 1}
-    },
-}
-add_rows(FAMILIES.add, REARRANGED)
-
 
 VIEWS = {
     "broadcast_to": "a column to a matrix, as a number for each row",
@@ -214,7 +190,56 @@ def view(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**first, WHY: f"{occurs}: a view, the time of the call"}
 
 
-JOINED: dict[str, Variants] = {
+@FAMILIES.add("unstack")
+def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A stack to split into matrices, and a matrix to split into columns."""
+    yield {"x": fixed(*cube(size)), "axis": 0, WHY: "a stack to matrices, as a clip to frames"}
+    yield {"x": fixed(*square(size)), "axis": 1, WHY: "a table to its columns, as features"}
+
+
+def of_shapes(square_why: str, tall_why: str, **values: Argument) -> Variants:
+    """The configurations of a function that writes one number all over: at each of `shapes`, with
+    why."""
+    return lambda size: [
+        {"shape": shape, **values, WHY: why}
+        for shape, why in zip(shapes(size), (square_why, tall_why), strict=True)
+    ]
+
+
+UNTOUCHED = "int32"
+"""Dtype of uninitialised arrays: floats may be NaN, and int32 is as large as the default dtype."""
+
+
+BYTE = "uint8"
+
+
+def as_it_is(size: Preset, name: str) -> Arguments:
+    """An array that is returned as it is, or over the same memory."""
+    why = f"an array as it is already, no copy: {MOSTLY_DISPATCH}"
+    return {name: fixed(*square(size)), WHY: why, TAGS: (TINY,)}
+
+
+ROWS: dict[str, Row | Variants] = {
+    "ravel": lambda size: [
+        {"a": fixed(*square(size)), "order": order, WHY: why}
+        for order, why in (
+            ("C", "row by row, as before a dense layer: a view"),
+            ("F", "column by column, as Fortran stores it: a copy against the order of memory"),
+        )
+    ],
+    "resize": lambda size: {
+        "twice the rows, the elements repeated, as a tiled texture": call(
+            a=fixed(*square(size)), new_shape=(2 * square(size)[0], square(size)[1])
+        )
+    },
+    "broadcast_arrays": lambda size: {
+        "a column and a matrix, as before a loop of one's own: views": call(
+            args=tensors([fixed(*column(size)), fixed(*tall(size))])
+        )
+    },
+    "take_along_axis": lambda size: {
+        indexing.ONE_INDEX: {**indexing.top_tokens(size, "arr"), "axis": 1}
+    },
     "block": lambda size: {
         "three matrices side by side, as features from three sources": call(
             arrays=alike(square(size))
@@ -237,30 +262,6 @@ JOINED: dict[str, Variants] = {
             (1, "one column, as a feature of each sample: each row is copied in two parts"),
         )
     },
-}
-add_rows(FAMILIES.add, JOINED)
-
-
-@FAMILIES.add("unstack")
-def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A stack to split into matrices, and a matrix to split into columns."""
-    yield {"x": fixed(*cube(size)), "axis": 0, WHY: "a stack to matrices, as a clip to frames"}
-    yield {"x": fixed(*square(size)), "axis": 1, WHY: "a table to its columns, as features"}
-
-
-def of_shapes(square_why: str, tall_why: str, **values: Argument) -> Variants:
-    """The configurations of a function that writes one number all over: at each of `shapes`, with
-    why."""
-    return lambda size: [
-        {"shape": shape, **values, WHY: why}
-        for shape, why in zip(shapes(size), (square_why, tall_why), strict=True)
-    ]
-
-
-UNTOUCHED = "int32"
-"""Dtype of uninitialised arrays: floats may be NaN, and int32 is as large as the default dtype."""
-
-MADE: dict[str, Variants] = {
     "ones": of_shapes(
         "a square matrix, as a mask to clear parts of: all its memory is written",
         "a table of few columns, as weights of samples to begin with",
@@ -297,20 +298,6 @@ MADE: dict[str, Variants] = {
             iter=fixed(*line(size)), dtype="float64"
         )
     },
-}
-add_rows(FAMILIES.add, MADE)
-
-
-BYTE = "uint8"
-
-
-def as_it_is(size: Preset, name: str) -> Arguments:
-    """An array that is returned as it is, or over the same memory."""
-    why = f"an array as it is already, no copy: {MOSTLY_DISPATCH}"
-    return {name: fixed(*square(size)), WHY: why, TAGS: (TINY,)}
-
-
-CONVERTED: dict[str, Variants] = {
     "astype": lambda size: [
         {"x": fixed(*square(size)), "dtype": to, WHY: why}
         for to, why in (
@@ -347,4 +334,4 @@ CONVERTED: dict[str, Variants] = {
         )
     ],
 }
-add_rows(FAMILIES.add, CONVERTED)
+add_rows(FAMILIES.add, ROWS)

@@ -30,7 +30,15 @@ def samples(size: Preset) -> TensorSpec:
     return fixed(*vector(size), fill=SEQUENCE)
 
 
-COUNTED: dict[str, Variants] = {
+ZEROS_OF = 16
+"""Number of coefficients or zeros of a polynomial: the zeros of one of higher degree are
+ill-conditioned."""
+DEGREE = 4
+DIVISOR = literal([4.0, 1.0, 0.5])
+"""A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
+
+
+ROWS: dict[str, Row | Variants] = {
     "histogram": lambda size: {
         "bins of one width, for a layer's activations: each by arithmetic, no search": call(
             a=fixed(*vector(size)), bins=BINS
@@ -56,18 +64,6 @@ COUNTED: dict[str, Variants] = {
             x=samples(size), bins=rising()
         )
     },
-}
-add_rows(FAMILIES.add, COUNTED)
-
-
-ZEROS_OF = 16
-"""Number of coefficients or zeros of a polynomial: the zeros of one of higher degree are
-ill-conditioned."""
-DEGREE = 4
-DIVISOR = literal([4.0, 1.0, 0.5])
-"""A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
-
-POLYNOMIALS: dict[str, Row] = {
     "poly": lambda size: {
         "seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT),
         WHY: "few zeros, as a filter's poles: a short convolution for each",
@@ -98,4 +94,4 @@ POLYNOMIALS: dict[str, Row] = {
         WHY: "a long one, as a truncated power series: a factor for each coefficient",
     },
 }
-add_rows(FAMILIES.add, POLYNOMIALS)
+add_rows(FAMILIES.add, ROWS)
