@@ -61,8 +61,7 @@ def volumes_and_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
         }
 
 
-def maps(size: Preset) -> tuple[tuple[str, Shape], ...]:
-    """Feature maps that are normalised by channel, each with why."""
+def _maps(size: Preset) -> tuple[tuple[str, Shape], ...]:
     return (
         ("ResNet-50, stage 1", feature_maps(size)),
         ("ResNet-50, stage 4: many channels of few pixels", network_maps(size, 512, 7, 7)),
@@ -98,13 +97,13 @@ def _channel_arguments(shape: Shape) -> Arguments:
 )
 def batch_norm(operator: Operator, size: Preset) -> Rows:
     """Layers of ResNet-50 that train, and the parts that devices which share a batch compute."""
-    return {why: taken(operator, _channel_arguments(shape)) for why, shape in maps(size)}
+    return {why: taken(operator, _channel_arguments(shape)) for why, shape in _maps(size)}
 
 
 @FAMILIES.also("native_batch_norm_backward.default")
 def batch_norm_gradient(operator: Operator, size: Preset) -> Rows:
     """The backward pass of a layer that is frozen."""
-    (why, shape), *_ = maps(size)
+    (why, shape), *_ = _maps(size)
     made = taken(operator, _channel_arguments(shape))
     return {f"{why}, with statistics that do not change": {**made, "train": False}}
 
@@ -135,7 +134,7 @@ def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]
 @FAMILIES.add("quantized_batch_norm")
 def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of quantised networks that predict."""
-    for why, shape in maps(size):
+    for why, shape in _maps(size):
         yield {
             WHY: f"{why}, quantised",
             **without_gradients(taken(operator, _channel_arguments(shape))),

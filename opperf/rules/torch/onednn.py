@@ -45,8 +45,7 @@ AFTERWARDS: Arguments = {
 """Operations on a layer's results: nothing, the sum with others, a ReLU of the sum."""
 
 
-def activations(*shape: int, order: str = "") -> TensorSpec:
-    """Quantised activations."""
+def _activations(*shape: int, order: str = "") -> TensorSpec:
     return TensorSpec(shape, "uint8", BYTES, memory_format=order)
 
 
@@ -55,8 +54,7 @@ def weights(layout: str, *shape: int) -> TensorSpec:
     return TensorSpec(shape, "int8", EIGHT, layout=layout)
 
 
-def of_channels(count: int) -> Arguments:
-    """The scales, zero points and bias of a layer's outputs."""
+def _of_channels(count: int) -> Arguments:
     return {
         "w_scale": parameters(count, SCALES),
         "w_zero_point": fixed(count, fill=ZEROS, dtype="int64"),
@@ -76,16 +74,15 @@ def dense(size: Preset, by_tensor: bool = False) -> Iterable[Arguments]:
     """A dense layer's tokens and weights, which may be in half precision."""
     for tokens, inputs, outputs, why in layers(size):
         yield {
-            **{"qx": activations(tokens, inputs), "qw": weights("onednn_linear", outputs, inputs)},
+            **{"qx": _activations(tokens, inputs), "qw": weights("onednn_linear", outputs, inputs)},
             "x": real(tokens, inputs),
             "w": TensorSpec((outputs, inputs), layout="onednn_linear_fp16"),
-            **{"other": activations(tokens, outputs), **of_channels(outputs)},
+            **{"other": _activations(tokens, outputs), **_of_channels(outputs)},
             **{**of_inputs(by_tensor), **OF_RESULT, **AFTERWARDS, WHY: why},
         }
 
 
-def weights_of_dense(size: Preset, is_half: bool) -> Rows:
-    """A dense layer's weights, before they are packed."""
+def _weights_of_dense(size: Preset, is_half: bool) -> Rows:
     _, inputs, outputs, _ = next(iter(layers(size)))
     weight = real(outputs, inputs) if is_half else weights("dense", outputs, inputs)
     return {ONCE: call(weight=weight)}
@@ -100,8 +97,8 @@ def convolution(
     order = LAST.get(axes, "")
     weight = weights(layout, channels, channels, *(3,) * axes)
     yield {
-        **{"qx": activations(*shape, order=order), "qw": weight, "weight": weight},
-        **{"qaccum": activations(*shape, order=order), **of_channels(channels)},
+        **{"qx": _activations(*shape, order=order), "qw": weight, "weight": weight},
+        **{"qaccum": _activations(*shape, order=order), **_of_channels(channels)},
         **{"w_scales": parameters(channels, SCALES), "x_zp": MIDDLE, **of_inputs(by_tensor)},
         **dict.fromkeys(("stride", "padding", "dilation"), (1,) * axes),
         **{"groups": 1, **OF_RESULT, **AFTERWARDS, WHY: why},
@@ -122,7 +119,7 @@ def elementwise(size: Preset, scale: float) -> Iterable[Arguments]:
 
 def normalised(size: Preset) -> Iterable[Arguments]:
     """Feature maps, with a scale, a shift, and statistics of each channel."""
-    data = activations(*feature_maps(size), order=LAST[2])
+    data = _activations(*feature_maps(size), order=LAST[2])
     channels = data.shape[1]
     scale = parameters(channels)
     yield {
@@ -139,7 +136,7 @@ MAPS = functools.partial(convolution, axes=2)
 BY_TENSOR = functools.partial(MAPS, by_tensor=True)
 
 BY_NAME: dict[str, Variants] = {
-    "linear_prepack_fp16": functools.partial(weights_of_dense, is_half=True),
+    "linear_prepack_fp16": functools.partial(_weights_of_dense, is_half=True),
     **dict.fromkeys(
         ("qadd.tensor", "qadd_relu.tensor"), functools.partial(elementwise, scale=SCALE)
     ),
@@ -159,7 +156,7 @@ BY_NAME: dict[str, Variants] = {
         ("qlinear_pointwise.tensor", "qlinear_pointwise.binary_tensor"),
         functools.partial(dense, by_tensor=True),
     ),
-    "qlinear_prepack": functools.partial(weights_of_dense, is_half=False),
+    "qlinear_prepack": functools.partial(_weights_of_dense, is_half=False),
 }
 """Configurations by the operator's name in its namespace."""
 

@@ -50,8 +50,7 @@ def many(size: Preset) -> tuple[tuple[tuple[Shape, ...], str], ...]:
     return (*models(size), (resnet_50(size), "all 161 parameters of ResNet-50"))
 
 
-def like(shapes: Iterable[Shape], fill: Fill = NORMAL) -> tuple[TensorSpec, ...]:
-    """A list of tensors that take no gradient."""
+def _like(shapes: Iterable[Shape], fill: Fill = NORMAL) -> tuple[TensorSpec, ...]:
     return tensors(fixed(*shape, fill=fill) for shape in shapes)
 
 
@@ -92,7 +91,7 @@ def update(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
     rate = operator.parameter("lr")
     by_tensor = rate is not None and rate.kind is Kind.TENSOR
     offered: Arguments = {
-        **{name: like(shapes, fill) for name, fill in FILLS.items()},
+        **{name: _like(shapes, fill) for name, fill in FILLS.items()},
         LARGEST: (),
         "state_steps": (steps,) * len(shapes),
         **VALUES,
@@ -125,7 +124,7 @@ def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
         shapes, why = many(size)[0]
         made = {**update(operator, shapes), name: True}
         if name == "amsgrad":
-            made[LARGEST] = like(shapes, POSITIVE)
+            made[LARGEST] = _like(shapes, POSITIVE)
         yield {**made, WHY: f"{why}, {words}"}
 
 
@@ -134,7 +133,7 @@ ZERO, ONE = (fixed(1, fill=fill, dtype="float32") for fill in (ZEROS, ONES))
 AMP: dict[str, Variants] = {
     "_amp_foreach_non_finite_check_and_unscale _amp_foreach_non_finite_check_and_unscale_": (
         lambda size: {
-            f"gradients of {why}": call(self=like(shapes), found_inf=ZERO, inv_scale=ONE)
+            f"gradients of {why}": call(self=_like(shapes), found_inf=ZERO, inv_scale=ONE)
             for shapes, why in many(size)
         }
     ),
@@ -193,7 +192,7 @@ def _list_arguments(operator: Operator, word: str, shapes: tuple[Shape, ...]) ->
     for parameter in operator.parameters:
         if parameter.kind is Kind.TENSORS:
             fills = SECOND if parameter.name in LAST_LISTS else DOMAINS
-            made[parameter.name] = like(shapes, fills.get(word, NORMAL))
+            made[parameter.name] = _like(shapes, fills.get(word, NORMAL))
         elif parameter.kind is Kind.TENSOR:
             extents = (len(shapes),) if parameter.name == "scalars" else ()
             made[parameter.name] = fixed(*extents, fill=POSITIVE)

@@ -91,8 +91,7 @@ class Border(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-def borders(size: Preset, axes: int) -> tuple[Border, ...]:
-    """Tensors of a number of spatial axes."""
+def _borders(size: Preset, axes: int) -> tuple[Border, ...]:
     if axes == 1:
         sound, inside = (size.images, 1, size.extent(160_000)), size.extent(8192)
         return (
@@ -118,7 +117,7 @@ def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a border that mirrors or repeats their own elements, and the gradient of
     that."""
     axes = int(operator.name.partition("_pad")[2][0])
-    for shape, width, why, tags in borders(size, axes):
+    for shape, width, why, tags in _borders(size, axes):
         wide = (*shape[:2], *(extent + 2 * width for extent in shape[2:]))
         offered: Arguments = {
             "grad_output": tensor(*wide),

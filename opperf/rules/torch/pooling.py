@@ -175,15 +175,14 @@ def quantized(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: f"{pool.why}, quantised", "self": data, **sizes(window)}
 
 
-def in_onednn(*shape: int) -> TensorSpec:
-    """A tensor in oneDNN's own layout."""
+def _in_onednn(*shape: int) -> TensorSpec:
     return msgspec.structs.replace(fixed(*shape), layout="mkldnn")
 
 
 def maxima_of_onednn(axes: int) -> Variants:
     """Layers of so many axes, whose tensors are in oneDNN's layout."""
     return lambda size: {
-        pool.why: call(self=in_onednn(*(window := pool.window(size)).shape), **sizes(window))
+        pool.why: call(self=_in_onednn(*(window := pool.window(size)).shape), **sizes(window))
         for pool in MAXIMA[axes]
     }
 
@@ -194,7 +193,7 @@ ONEDNN: dict[str, Variants] = {
     # The kernel takes cells of one extent, which divides that of the map.
     "mkldnn_adaptive_avg_pool2d": lambda size: {
         f"before a classifier, of {count} maps of {side} x {side}": call(
-            self=in_onednn(count, channels, side, side), output_size=(1, 1)
+            self=_in_onednn(count, channels, side, side), output_size=(1, 1)
         )
         for count, channels, side, _ in (
             network_maps(size, 512, 14, 14),
@@ -203,8 +202,8 @@ ONEDNN: dict[str, Variants] = {
     },
     "mkldnn_adaptive_avg_pool2d_backward": lambda size: {
         "The backward pass of the means of whole maps, in oneDNN's own layout": call(
-            grad_output=in_onednn(*(data := network_maps(size, 512, 14, 14))[:2], 1, 1),
-            self=in_onednn(*data),
+            grad_output=_in_onednn(*(data := network_maps(size, 512, 14, 14))[:2], 1, 1),
+            self=_in_onednn(*data),
         )
     },
 }

@@ -53,8 +53,7 @@ WEIGHTS = "a layer's weights, with a scale for each output channel"
 BY_FILTER = "a 3 x 3 layer's weights, by filter"
 
 
-def filters(size: Preset) -> Shape:
-    """Shape of the weights of a layer of 3 x 3."""
+def _filters(size: Preset) -> Shape:
     return (size.extent(256), size.extent(256), 3, 3)
 
 
@@ -120,7 +119,7 @@ def fake_quantize_channels(operator: Operator, size: Preset) -> Iterable[Argumen
     wide = size.extent(UNITS), size.extent(FEED_FORWARD)
     for shape, axis, why in (
         (wide, 0, WEIGHTS),
-        (filters(size), 0, BY_FILTER),
+        (_filters(size), 0, BY_FILTER),
         (wide, 1, "a layer's weights, by input: adjacent scales"),
     ):
         scales = fixed(shape[axis], fill=SCALES, dtype="float32")
@@ -151,7 +150,7 @@ def quantize(**scale: Argument) -> Variants:
 def weights(size: Preset) -> tuple[tuple[Shape, Arguments], ...]:
     """Shapes of weights that have a scale for each output channel."""
     wide = size.extent(FEED_FORWARD), size.extent(UNITS)
-    return (wide, {WHY: WEIGHTS}), (filters(size), {WHY: BY_FILTER})
+    return (wide, {WHY: WEIGHTS}), (_filters(size), {WHY: BY_FILTER})
 
 
 LAYERS = 4
@@ -159,8 +158,7 @@ LAYERS = 4
 SEVERAL = "the activations of four layers in one call"
 
 
-def of_quantised(size: Preset) -> Iterable[Arguments]:
-    """Quantised activations."""
+def _of_quantised(size: Preset) -> Iterable[Arguments]:
     for shape, notes in tensors_to_quantise(size):
         yield {"self": TensorSpec(shape, EIGHT_BITS), **notes}
 
@@ -173,7 +171,7 @@ def of_channels(size: Preset) -> Rows:
 
 def both(size: Preset) -> Iterable[Arguments]:
     """Quantised activations and weights."""
-    yield from of_quantised(size)
+    yield from _of_quantised(size)
     yield from listed(of_channels(size))
 
 
@@ -221,7 +219,7 @@ VARIANTS: dict[str, Variants] = {
     "fbgemm_pack_quantized_matrix.KN": of_linear(BYTES, K=UNITS, N=FEED_FORWARD),
     "int_repr": both,
     "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points": of_channels,
-    "q_scale q_zero_point": of_quantised,
+    "q_scale q_zero_point": _of_quantised,
     "qscheme": both,
     "quantize_per_channel": lambda size: [
         {
@@ -297,16 +295,14 @@ def half_by(**weights: Callable[[int, int], Argument]) -> Variants:
 
 def four_bits(pack: Callable[[int, int], TensorSpec]) -> Variants:
     """Such rows of 4-bit weights, which are packed."""
-    return half_by(mat2=pack, qGroupSize=lambda *_: BLOCK, qScaleAndZeros=scales_and_zeros)
+    return half_by(mat2=pack, qGroupSize=lambda *_: BLOCK, qScaleAndZeros=_scales_and_zeros)
 
 
-def scales_and_zeros(inputs: int, outputs: int) -> TensorSpec:
-    """A scale and a zero point of each block of inputs and output."""
+def _scales_and_zeros(inputs: int, outputs: int) -> TensorSpec:
     return fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF)
 
 
-def nibbles(inputs: int, outputs: int) -> TensorSpec:
-    """4-bit weights, two in each byte."""
+def _nibbles(inputs: int, outputs: int) -> TensorSpec:
     return fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8")
 
 
@@ -326,7 +322,7 @@ ROWS: dict[str, Variants] = {
         mat2=lambda inputs, outputs: fixed(outputs, inputs, fill=EIGHT, dtype="int8"),
         scales=lambda inputs, outputs: fixed(outputs, fill=POSITIVE, dtype=HALF),
     ),
-    "_weight_int4pack_mm_for_cpu": four_bits(nibbles),
+    "_weight_int4pack_mm_for_cpu": four_bits(_nibbles),
     # As packed for a GPU: eight weights in each integer.
     "_weight_int4pack_mm": four_bits(
         lambda inputs, outputs: fixed(
@@ -335,7 +331,7 @@ ROWS: dict[str, Variants] = {
             dtype="int32",
         )
     ),
-    "_convert_weight_to_int4pack": packed_once(nibbles),
+    "_convert_weight_to_int4pack": packed_once(_nibbles),
     "_convert_weight_to_int4pack_for_cpu": packed_once(
         lambda inputs, outputs: fixed(outputs, inputs, fill=below(16), dtype="int32")
     ),

@@ -127,8 +127,7 @@ def pooled(size: Preset, *extents: int) -> Rows:
     }
 
 
-def joined(size: Preset) -> Rows:
-    """Feature maps next to each other."""
+def _joined(size: Preset) -> Rows:
     samples, channels, *extents = feature_maps(size)
     data = centred(samples, channels, *extents, order=LAST[2])
     out = centred(samples, 2 * channels, *extents, order=LAST[2])
@@ -158,7 +157,7 @@ BY_NAME: dict[str, Variants] = {
     **dict.fromkeys((*ARITHMETIC, *BY_NUMBER, *NAMES), elementwise),
     **{f"{name}.Tensor": functools.partial(elementwise, number=True) for name in BY_NUMBER},
     "sigmoid": functools.partial(elementwise, result=SHARES),
-    **dict.fromkeys(("cat", "cat_relu", "cat_out", "cat_relu_out"), joined),
+    **dict.fromkeys(("cat", "cat_relu", "cat_out", "cat_relu_out"), _joined),
     **NORMS,
     **dict.fromkeys(("group_norm", "instance_norm"), NORMS["batch_norm2d"]),
     "layer_norm": lambda size: {

@@ -153,8 +153,7 @@ FORMS: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
 """Spatial axes of convolutions, what is computed with them, and what is read of their weights."""
 
 
-def convolutions() -> dict[str, Variants]:
-    """The configurations of the operators of convolutions."""
+def _convolutions() -> dict[str, Variants]:
     part = functools.partial
     found: dict[str, Variants] = {}
     for name, (axes, fused, read) in FORMS.items():
@@ -184,8 +183,7 @@ def table(size: Preset, layout: str) -> Rows:
     }
 
 
-def rows(size: Preset, layout: str) -> Rows:
-    """Single rows of a quantised table."""
+def _rows(size: Preset, layout: str) -> Rows:
     words = size.extent(100_000)
     return {
         "a recommender, single rows of a table": call(
@@ -204,14 +202,13 @@ def whole_table(size: Preset, layout: str = "") -> Rows:
     return {why: call(weight=spec, W_prepack=spec, rowwise_min_max=extremes)}
 
 
-def tables() -> dict[str, Variants]:
-    """The configurations of the operators of tables of embeddings."""
+def _tables() -> dict[str, Variants]:
     part = functools.partial
     found: dict[str, Variants] = {
         "embedding_bag_prepack": part(whole_table, layout="table"),
         "embedding_bag_unpack": part(whole_table, layout="packed_table_8bit"),
-        "embedding_byte": part(rows, layout="packed_table_8bit"),
-        "embedding_4bit": part(rows, layout="packed_table_4bit"),
+        "embedding_byte": part(_rows, layout="packed_table_8bit"),
+        "embedding_4bit": part(_rows, layout="packed_table_4bit"),
         "embedding_bag_byte": part(table, layout="packed_table_8bit"),
         "embedding_bag_4bit": part(table, layout="packed_table_4bit"),
     }
@@ -227,7 +224,7 @@ def tables() -> dict[str, Variants]:
     return found
 
 
-CONVOLUTIONS = convolutions()
+CONVOLUTIONS = _convolutions()
 QUANTISED = functools.partial(dense, quantised=True)
 FULL_HALF = functools.partial(dense, weights="packed_linear_fp16")
 
@@ -269,7 +266,7 @@ BY_NAME: dict[str, Variants] = {
     **CONVOLUTIONS,
     "conv_prepack": CONVOLUTIONS["conv2d_prepack"],
     "conv_unpack": CONVOLUTIONS["conv2d_unpack"],
-    **tables(),
+    **_tables(),
 }
 """Configurations by the operator's name in its namespace."""
 

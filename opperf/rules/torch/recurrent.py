@@ -21,8 +21,7 @@ SWITCHES = frozenset({"has_biases", "num_layers", "dropout", "train", "batch_fir
 """Arguments that follow from others, or that do not affect the values of layers without dropout."""
 
 
-def states_of(hx: Any) -> dict[str, Any]:
-    """The first states, and the first cells where there are cells."""
+def _states_of(hx: Any) -> dict[str, Any]:
     if isinstance(hx, (list, tuple)):
         return {"state": hx[0], "cell": hx[1]}
     return {"state": hx}
@@ -55,7 +54,7 @@ def _layer_roles(
         "data": input.swapaxes(0, 1) if batch_first else input,
         "bidirectional": bidirectional,
         "states": True,
-        **states_of(hx),
+        **_states_of(hx),
         **weights_of(params, has_biases),
     }
 
@@ -155,7 +154,7 @@ def _cell_roles(
         "data": input[None],
         "bidirectional": False,
         "states": True,
-        **{name: value[None] for name, value in states_of(hx).items()},
+        **{name: value[None] for name, value in _states_of(hx).items()},
         **weights_of(params, has_biases=b_ih is not None),
     }
 

@@ -47,8 +47,7 @@ IMAGE = 256
 """Side of an image whose gradient is taken."""
 
 
-def image(size: Preset) -> TensorSpec:
-    """A grey image of each sample."""
+def _image(size: Preset) -> TensorSpec:
     return tensor(size.images, size.side(IMAGE), size.side(IMAGE))
 
 
@@ -64,7 +63,7 @@ ALONG_ROWS = "each image's derivatives along its rows, as a horizontal edge dete
 def gradients(**how: Argument) -> Variants:
     """Images for their derivatives, with the same further arguments at every size."""
     why = EDGES if isinstance(how.get("dim"), tuple) else ALONG_ROWS
-    return lambda size: {why: call(self=image(size), **how)}
+    return lambda size: {why: call(self=_image(size), **how)}
 
 
 VARIANTS: Mapping[str, Variants] = {
@@ -92,12 +91,12 @@ VARIANTS: Mapping[str, Variants] = {
     "gradient.scalarrayint": gradients(spacing=(0.5,), dim=2),
     "gradient.tensorarray": lambda size: {
         "derivatives on an uneven grid, for a flow near a wall": call(
-            self=image(size), spacing=tensors([coordinates(size.side(IMAGE))] * 2), dim=(1, 2)
+            self=_image(size), spacing=tensors([coordinates(size.side(IMAGE))] * 2), dim=(1, 2)
         )
     },
     "gradient.tensorarrayint": lambda size: {
         "derivatives along rows at uneven coordinates, such as wavelengths": call(
-            self=image(size), spacing=tensors([coordinates(size.side(IMAGE))]), dim=2
+            self=_image(size), spacing=tensors([coordinates(size.side(IMAGE))]), dim=2
         )
     },
     "hash_tensor": lambda size: {
@@ -125,8 +124,7 @@ VARIANTS: Mapping[str, Variants] = {
 add_rows(FAMILIES.add, VARIANTS)
 
 
-def by_offsets(size: Preset) -> Rows:
-    """Rows, and the indices where their runs begin."""
+def _by_offsets(size: Preset) -> Rows:
     lengths = runs(2 * size.extent(128), 16)
     begins = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     offsets = fixed(len(begins), fill=literal(begins), dtype="int64")
@@ -152,7 +150,7 @@ FURTHER: dict[str, Variants] = {
             weights=fixed(8 * line(size)[0]),
         )
     },
-    "segment_reduce.default": by_offsets,
+    "segment_reduce.default": _by_offsets,
     "sum.default": lambda size: {
         "BERT-base's mask of attention as booleans: a byte for each element": call(
             self=fixed(*scores(size), fill=BOOLEAN, dtype="bool")

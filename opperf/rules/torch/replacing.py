@@ -38,9 +38,7 @@ LEFT = Fill("padded", 0.0, 0.5)
 """Of a mask of padding in front of texts."""
 
 
-def masked(value: Argument) -> Variants:
-    """Scores and a matrix with a mask, and a number to write."""
-
+def _masked(value: Argument) -> Variants:
     def variants(size: Preset) -> Rows:
         _, *other = scores(size)
         shape = (size.images, *other)
@@ -93,8 +91,7 @@ SLICE = named("self src dim start end step")
 OVERLAPPING = named("grad_in input_sizes dim size step")
 
 
-def slices(size: Preset) -> Rows:
-    """Blocks of rows, columns and tokens that are replaced."""
+def _slices(size: Preset) -> Rows:
     keys, matrix = cache(size), tensor(*square(size))
     rows, columns = square(size)
     return {
@@ -124,8 +121,8 @@ VARIANTS: Mapping[str, Variants] = {
     },
     "index_fill.int_Scalar": filled(0.0),
     "index_fill.int_Tensor": filled(tensor()),
-    "masked_fill": masked(-10000.0),
-    "masked_fill.Tensor": masked(tensor()),
+    "masked_fill": _masked(-10000.0),
+    "masked_fill.Tensor": _masked(tensor()),
     "masked_scatter": lambda size: {
         "vectors of an image's patches in place of tokens: rows by a mask": call(
             self=(words := tensor(*few_sentences(size))),
@@ -170,7 +167,7 @@ VARIANTS: Mapping[str, Variants] = {
             tensor(*square(size)), tensor(square(size)[0]), 1, 3
         ),
     },
-    "slice_scatter": slices,
+    "slice_scatter": _slices,
     "unfold_backward": lambda size: {
         "the gradient of a signal's overlapping frames, as before a Fourier transform": OVERLAPPING(
             tensor(size.batch, (count := size.extent(16384)) // 128 - 3, 512),
@@ -194,12 +191,11 @@ SENT_BY = named("self dim index src")
 def messages(size: Preset, fill: Fill = NORMAL) -> Arguments:
     """Features of nodes, the node that each edge leads to, and the message along it."""
     count = edges(size)
-    data, sent = tensor(nodes(size), FEATURES), tensor(count, FEATURES, fill=fill)
-    return COPIED(data, 0, indices((count,), nodes(size)), sent)
+    data, source = tensor(nodes(size), FEATURES), tensor(count, FEATURES, fill=fill)
+    return COPIED(data, 0, indices((count,), nodes(size)), source)
 
 
-def sent(size: Preset) -> Arguments:
-    """As `messages`, with the index expanded to all features."""
+def _sent(size: Preset) -> Arguments:
     data, source = tensor(nodes(size), FEATURES), tensor(edges(size), FEATURES)
     return SENT_BY(data, 0, expanded_index(edges(size), FEATURES, nodes(size)), source)
 
@@ -213,18 +209,17 @@ def to_own_places(size: Preset) -> Arguments:
     return SENT_BY(tensor(*shape), 1, shuffled(*shape), tensor(*shape))
 
 
-def reduced(size: Preset) -> Rows:
-    """Messages that are combined at their nodes in each way."""
+def _reduced(size: Preset) -> Rows:
     return {
-        SENT: call(**sent(size), reduce="sum"),
+        SENT: call(**_sent(size), reduce="sum"),
         "messages averaged at their nodes, as GraphSAGE's aggregator": call(
-            **sent(size), reduce="mean"
+            **_sent(size), reduce="mean"
         ),
         "the maximum of the messages at each node (PointNet++, EdgeConv)": call(
-            **sent(size), reduce="amax"
+            **_sent(size), reduce="amax"
         ),
         "the maximum message without the node's own: the output is reset first": call(
-            **sent(size), reduce="amax", include_self=False
+            **_sent(size), reduce="amax", include_self=False
         ),
         "numbers added in their rows, each with an index of its own: not one for all": call(
             **to_own_places(size), reduce="sum"
@@ -237,8 +232,7 @@ def chosen(count: int, limit: int) -> TensorSpec:
     return fixed(count, fill=Fill("permutation", 0.0, float(limit)), dtype=INDEX)
 
 
-def write(size: Preset) -> Rows:
-    """Rows that are replaced, by one index, and an element of each of many vectors."""
+def _write(size: Preset) -> Rows:
     rows, columns = square(size)
     half, keys = max(1, rows // 2), cache(size)
     return {
@@ -268,7 +262,7 @@ AT_INDICES: Mapping[str, Variants] = {
             tensor(FEATURES, edges(size)),
         ),
     },
-    "index_put": write,
+    "index_put": _write,
     "index_reduce": lambda size: {
         why: call(**messages(size, fill=Fill("uniform", 0.5, 1.5)), reduce=reduce)
         for reduce, why in (
@@ -328,7 +322,7 @@ AT_INDICES: Mapping[str, Variants] = {
             tensor(size.batch, FEED_FORWARD * 4),
         ),
     },
-    "scatter_reduce": reduced,
+    "scatter_reduce": _reduced,
 }
 
 add_rows(FAMILIES.add, AT_INDICES)
@@ -359,7 +353,7 @@ OTHER_INDICES: Mapping[str, Variants] = {
     },
     "masked_fill.Scalar": masked_channels(0.0),
     "masked_fill.Tensor": masked_channels(tensor()),
-    "scatter_add.default": lambda size: {SENT: sent(size)},
+    "scatter_add.default": lambda size: {SENT: _sent(size)},
 }
 """Other kinds of indices and order, beside the inputs of recorded runs."""
 add_rows(FAMILIES.also, OTHER_INDICES)

@@ -197,8 +197,7 @@ def few(size: Preset) -> Shape:
     return (size.extent(256), 128)
 
 
-def categories(size: Preset) -> TensorSpec:
-    """Probabilities of the tokens of Llama 2's vocabulary."""
+def _categories(size: Preset) -> TensorSpec:
     return fixed(size.images, size.extent(32_000), fill=SIMPLEX)
 
 
@@ -228,13 +227,13 @@ OWN: dict[str, Variants] = {
     },
     "multinomial": lambda size: {
         "the next token of each sentence, by Llama 2's probabilities": call(
-            self=categories(size), num_samples=1
+            self=_categories(size), num_samples=1
         ),
         "20 distinct tokens of each sentence, as candidates of a beam": call(
-            self=categories(size), num_samples=20
+            self=_categories(size), num_samples=20
         ),
         "negative samples of each sentence by frequency, as word2vec's": call(
-            self=categories(size), num_samples=size.extent(1024), replacement=True
+            self=_categories(size), num_samples=size.extent(1024), replacement=True
         ),
     },
     "normal.Tensor_Tensor": lambda size: {

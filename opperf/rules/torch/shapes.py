@@ -24,13 +24,11 @@ LONGEST = 12
 """More than the frames of most phonemes."""
 
 
-def durations(count: int) -> TensorSpec:
-    """Frames of each phoneme."""
+def _durations(count: int) -> TensorSpec:
     return fixed(count, fill=below(LONGEST, start=1), dtype="int64")
 
 
-def selected_gradients(size: Preset) -> Rows:
-    """Gradients of one index, and the whole tensor's shape."""
+def _selected_gradients(size: Preset) -> Rows:
     return {
         why: call(
             grad_output=tensor(*without(row["self"].shape, row["dim"])),
@@ -42,8 +40,7 @@ def selected_gradients(size: Preset) -> Rows:
     }
 
 
-def sliced_gradients(size: Preset) -> Rows:
-    """Gradients of a part, and the whole tensor's shape."""
+def _sliced_gradients(size: Preset) -> Rows:
     return {
         why: call(
             grad_output=tensor(*without(whole.shape, dim, end - start)),
@@ -95,16 +92,16 @@ OWN: dict[str, Variants] = {
     "repeat_interleave.self_Tensor": lambda size: {
         "FastSpeech 2: vectors of phonemes for as many frames as each lasts": call(
             self=tensor(count := size.extent(PHONEMES * 16), HIDDEN),
-            repeats=durations(count),
+            repeats=_durations(count),
             dim=0,
         ),
         "numbers repeated, as run lengths are decoded": call(
-            self=tensor(*line(size)), repeats=durations(line(size)[0])
+            self=tensor(*line(size)), repeats=_durations(line(size)[0])
         ),
     },
     "repeat_interleave.Tensor": lambda size: {
         "indices of sentences for all of their tokens, in a packed batch": call(
-            repeats=durations(line(size)[0])
+            repeats=_durations(line(size)[0])
         )
     },
     "resize": lambda size: {
@@ -117,7 +114,7 @@ OWN: dict[str, Variants] = {
             self=tensor(*square(size)), the_template=fixed(square(size)[0] // 2, square(size)[1])
         )
     },
-    "select_backward": selected_gradients,
+    "select_backward": _selected_gradients,
     "set": lambda size: {
         "a tensor emptied, as before its memory is freed": call(self=tensor(*square(size)))
     },
@@ -126,7 +123,7 @@ OWN: dict[str, Variants] = {
             self=tensor(*square(size)), source=tensor(*square(size))
         )
     },
-    "slice_backward": sliced_gradients,
+    "slice_backward": _sliced_gradients,
     "slice_inverse": slice_and_whole,
 }
 

@@ -81,8 +81,7 @@ def pruned(layout: str, size: Preset) -> TensorSpec:
     return sparse(layout, *square(size), density=PRUNED)
 
 
-def graph_like(size: Preset) -> TensorSpec:
-    """A smaller graph's adjacency, of the shape of a layer's weights."""
+def _graph_like(size: Preset) -> TensorSpec:
     return sparse("coo", *square(size), density=GRAPH)
 
 
@@ -209,7 +208,7 @@ VARIANTS: dict[str, Variants] = {
     "coalesce": lambda size: {f"a graph's {AS_READ}": call(self=graph("uncoalesced", size))},
     "dense_dim sparse_dim _nnz": of_layouts("coo", "csr"),
     "copy_sparse_to_sparse": lambda size: {
-        "a layer's pruned weights": call(self=pruned("coo", size), src=graph_like(size))
+        "a layer's pruned weights": call(self=pruned("coo", size), src=_graph_like(size))
     },
     "resize_as_sparse": lambda size: {
         "a matrix resized to another one's shape and dimensions": call(
@@ -218,7 +217,7 @@ VARIANTS: dict[str, Variants] = {
     },
     "sparse_resize sparse_resize_and_clear": lambda size: {
         "a graph with room for twice as many nodes": call(
-            self=graph_like(size),
+            self=_graph_like(size),
             size=tuple(2 * extent for extent in square(size)),
             sparse_dim=2,
             dense_dim=0,
@@ -256,7 +255,7 @@ VARIANTS: dict[str, Variants] = {
     },
     "_sparse_sparse_matmul": lambda size: {
         "neighbours of neighbours of a graph's nodes": call(
-            self=graph_like(size), other=graph_like(size)
+            self=_graph_like(size), other=_graph_like(size)
         )
     },
     "_sparse_sum.default": lambda size: {

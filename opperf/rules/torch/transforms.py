@@ -72,13 +72,11 @@ def spatial_axes(operator: Operator) -> int:
     return int(operator.name.removesuffix("_backward")[-2])
 
 
-def is_of(operator: Operator, tensor: Argument) -> bool:
-    """Whether a tensor has as many spatial axes as the operator's."""
+def _is_of(operator: Operator, tensor: Argument) -> bool:
     return isinstance(tensor, TensorSpec) and len(tensor.shape) == spatial_axes(operator) + 2
 
 
-def corners(roles: Roles) -> Roles:
-    """The alignment of corners, where the method has one."""
+def _corners(roles: Roles) -> Roles:
     return {"align_corners": roles["align_corners"]} if "align_corners" in roles else {}
 
 
@@ -90,16 +88,16 @@ rounded."""
 def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """A tensor and its new extents; for an overload that takes them, the factors."""
     data, output = roles["data"], as_list(roles["output_size"])
-    if not is_of(operator, data):
+    if not _is_of(operator, data):
         return None
     assert isinstance(data, TensorSpec)
     if operator.parameter("scale_factors") is None:
-        return {"self": data, "output_size": output, **corners(roles)}
+        return {"self": data, "output_size": output, **_corners(roles)}
     pairs = zip(output, data.shape[2:], strict=True)
     factors = tuple(after / before for after, before in pairs)
     if any(not (factor * EXACT).is_integer() for factor in factors):
         return None
-    return {"input": data, **corners(roles), "scale_factors": factors}
+    return {"input": data, **_corners(roles), "scale_factors": factors}
 
 
 def _upsample_roles(**arguments: Any) -> dict[str, Any]:
@@ -108,24 +106,24 @@ def _upsample_roles(**arguments: Any) -> dict[str, Any]:
     if output is None:
         pairs = zip(data.shape[2:], arguments["scale_factors"], strict=True)
         output = tuple(int(extent * factor) for extent, factor in pairs)
-    return {"data": data, "output_size": tuple(output), **corners(arguments)}
+    return {"data": data, "output_size": tuple(output), **_corners(arguments)}
 
 
 def _gradient_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     gradient, inside = roles["gradient"], as_list(roles["input_size"])
-    if not is_of(operator, gradient):
+    if not _is_of(operator, gradient):
         return None
     assert isinstance(gradient, TensorSpec)
     return {
         "grad_output": gradient,
         "output_size": gradient.shape[2:],
         "input_size": (*gradient.shape[:2], *inside),
-        **corners(roles),
+        **_corners(roles),
     }
 
 
 def _gradient_roles(grad_output: Array, input_size: Any, **options: Any) -> dict[str, Any]:
-    return {"gradient": grad_output, "input_size": tuple(input_size[2:]), **corners(options)}
+    return {"gradient": grad_output, "input_size": tuple(input_size[2:]), **_corners(options)}
 
 
 SCALED: Table = {

@@ -82,8 +82,7 @@ def like(name: str) -> Variants:
     }
 
 
-def of_matrix(why: str, dtype: str = REQUESTED) -> Variants:
-    """A square matrix alone."""
+def _of_matrix(why: str, dtype: str = REQUESTED) -> Variants:
     return lambda size: {why: call(self=tensor(*square(size), dtype=dtype))}
 
 
@@ -104,8 +103,7 @@ def parts_of(size: Preset) -> dict[str, dict[str, Any]]:
     }
 
 
-def narrowed(size: Preset, start: Callable[[int], Argument] = int) -> Rows:
-    """Parts by their beginning and length, the beginning as a tensor where an overload takes it."""
+def _narrowed(size: Preset, start: Callable[[int], Argument] = int) -> Rows:
     return {
         why: call(
             self=part["self"],
@@ -117,8 +115,7 @@ def narrowed(size: Preset, start: Callable[[int], Argument] = int) -> Rows:
     }
 
 
-def sliced(size: Preset) -> Rows:
-    """Parts by their beginning and end, and every other row."""
+def _sliced(size: Preset) -> Rows:
     maps = feature_maps(size)
     return {
         **parts_of(size),
@@ -159,14 +156,12 @@ def expanded(size: Preset) -> dict[str, tuple[Shape, Shape]]:
     }
 
 
-def expand(size: Preset) -> Rows:
-    """Tensors, and the shapes to broadcast them to."""
+def _expand(size: Preset) -> Rows:
     made = expanded(size).items()
     return {why: call(self=tensor(*shape), size=wide) for why, (shape, wide) in made}
 
 
-def transposed(size: Preset) -> Rows:
-    """Heads of attention, and a matrix."""
+def _transposed(size: Preset) -> Rows:
     return {
         HEADS_FIRST: call(self=tensor(*heads(size)), dim0=1, dim1=2),
         MATRIX: call(self=tensor(*square(size)), dim0=0, dim1=1),
@@ -174,8 +169,8 @@ def transposed(size: Preset) -> Rows:
 
 
 VIEWS: dict[str, Variants] = {
-    "adjoint": of_matrix(UNITARY, COMPLEX),
-    "alias": of_matrix("a tensor as it is, as an identity leaves it in a graph"),
+    "adjoint": _of_matrix(UNITARY, COMPLEX),
+    "alias": _of_matrix("a tensor as it is, as an identity leaves it in a graph"),
     "as_strided": lambda size: {
         FRAMES: call(
             self=tensor(count := sound(size)[0]),
@@ -186,15 +181,15 @@ VIEWS: dict[str, Variants] = {
             self=tensor(*square(size)), size=square(size)[::-1], stride=(1, square(size)[1])
         ),
     },
-    "broadcast_to": expand,
-    "detach": of_matrix("a layer's output, cut off from the graph, as a target network's"),
+    "broadcast_to": _expand,
+    "detach": _of_matrix("a layer's output, cut off from the graph, as a target network's"),
     "diagonal": lambda size: {
         "the diagonal of a matrix, as a covariance's variances": call(self=tensor(*square(size))),
         "a diagonal of each matrix of a batch, as covariances of neighbouring steps": call(
             self=tensor(*cube(size)), offset=1, dim1=1, dim2=2
         ),
     },
-    "expand": expand,
+    "expand": _expand,
     "expand_as": lambda size: {
         why: call(self=tensor(*shape), other=fixed(*wide))
         for why, (shape, wide) in expanded(size).items()
@@ -205,24 +200,24 @@ VIEWS: dict[str, Variants] = {
             self=tensor(*heads(size)), start_dim=2
         ),
     },
-    "mH": of_matrix(UNITARY, COMPLEX),
-    "mT": of_matrix(MATRIX),
-    "narrow": narrowed,
-    "narrow.Tensor": lambda size: narrowed(
+    "mH": _of_matrix(UNITARY, COMPLEX),
+    "mT": _of_matrix(MATRIX),
+    "narrow": _narrowed,
+    "narrow.Tensor": lambda size: _narrowed(
         size, lambda start: fixed(fill=literal(start), dtype="int64")
     ),
-    "numpy_T": of_matrix(MATRIX),
+    "numpy_T": _of_matrix(MATRIX),
     "permute": lambda size: {
         "feature maps from NCHW to NHWC, as before ConvNeXt-T's layer norm": call(
             self=tensor(*feature_maps(size, 96)), dims=(0, 2, 3, 1)
         ),
         HEADS_FIRST: call(self=tensor(*heads(size)), dims=(0, 2, 1, 3)),
     },
-    "ravel": of_matrix("gradients laid out flat, as before they are sent to other devices"),
+    "ravel": _of_matrix("gradients laid out flat, as before they are sent to other devices"),
     "reshape": as_argument("shape"),
     "reshape_as": like("other"),
     "select.int": selected,
-    "slice.Tensor": sliced,
+    "slice.Tensor": _sliced,
     "squeeze": lambda size: {
         "ResNet-50's features after global pooling, all axes of extent 1": call(
             self=tensor(*network_maps(size, 2048, 1, 1))
@@ -238,8 +233,8 @@ VIEWS: dict[str, Variants] = {
             self=tensor(*network_maps(size, 2048, 1, 1)), dim=(2, 3)
         )
     },
-    "t": of_matrix(MATRIX),
-    **dict.fromkeys(("transpose.int", "transpose_"), transposed),
+    "t": _of_matrix(MATRIX),
+    **dict.fromkeys(("transpose.int", "transpose_"), _transposed),
     "unflatten.int": lambda size: {
         TO_HEADS: call(self=tensor(*few_sentences(size)), dim=-1, sizes=(HEADS, WIDTH))
     },
