@@ -133,14 +133,13 @@ def _points_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] |
 
 
 SORTED: Table = {
-    "argsort": use("argsort", _sort_roles, to_arguments="x=self axis=dim"),
-    "argsort.stable": use(
-        "argsort", _sort_roles, to_arguments="x=self axis=dim", also={"stable": True}
-    ),
+    **{
+        f"{name}{end}": use(name, _sort_roles, order, "x=self axis=dim", also)
+        for name, order in (("argsort", None), ("sort", _with_order))
+        for end, also in (("", None), (".stable", {"stable": True}))
+    },
     "kthvalue": use("kth_smallest", "x=self k axis=dim"),
     "msort": use("sort", "x=self", axis=0),
-    "sort": use("sort", _sort_roles, _with_order, "x=self axis=dim"),
-    "sort.stable": use("sort", _sort_roles, _with_order, "x=self axis=dim", {"stable": True}),
     "topk": use(
         "top_k",
         lambda self, k, dim=-1, largest=True, sorted=True: {
@@ -184,9 +183,8 @@ SEARCHED: Table = {
     "searchsorted": use(
         "searchsorted", _search_roles, to_arguments="ordered=sorted_sequence values=self side"
     ),
-    "unique_consecutive": runs_of("unique_runs"),
+    **dict.fromkeys(("unique_consecutive", "unique_dim_consecutive"), runs_of("unique_runs")),
     "unique_dim": runs_of("unique_slices"),
-    "unique_dim_consecutive": runs_of("unique_runs"),
 }
 
 OPERATIONS: Table = merge(SORTED, SEARCHED)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Use, Values, Written, use
+from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Values, Written, use
 from opperf.rules.families.normalisation import running_statistics
 from opperf.rules.shapes import Shape
 from opperf.rules.torch.operations.convolutions import channels_last
@@ -60,63 +60,43 @@ def maps_of(roles: Roles) -> TensorSpec | None:
     return channels_last(msgspec.structs.replace(data, shape=(batch, channels, *sides)))
 
 
-def batch_norm_arguments(training: str) -> Any:
-    """The conversion to the arguments of batch normalisation, but for that which says whether it
-    trains."""
-
-    def arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-        data = maps_of(roles)
-        if data is None:
-            return None
-        statistics = {**running_statistics(data.shape[1]), **roles}
-        offered: dict[str, Argument] = {
-            "input": data,
-            "weight": roles["scale"],
-            "bias": roles["shift"],
-            "running_mean": statistics["mean"],
-            "running_var": statistics["variance"],
-            "momentum": MOMENTUM,
-            "eps": EPSILON,
-            "cudnn_enabled": True,
-        }
-        return taken(operator, offered)
-
-    return arguments
-
-
-def batch_statistics(data: Array, eps: float) -> tuple[Array, Array]:
-    """The mean of each channel, and the reciprocal of its standard deviation."""
-    import numpy as np
-
-    others = tuple(axis for axis in range(data.ndim) if axis != 1)
-    return data.mean(others), 1 / np.sqrt(data.var(others) + eps)
+def _batch_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The arguments but for that which says whether it trains."""
+    data = maps_of(roles)
+    if data is None:
+        return None
+    statistics = {**running_statistics(data.shape[1]), **roles}
+    offered: dict[str, Argument] = {
+        **{"input": data, "weight": roles["scale"], "bias": roles["shift"]},
+        **{"running_mean": statistics["mean"], "running_var": statistics["variance"]},
+        **{"momentum": MOMENTUM, "eps": EPSILON, "cudnn_enabled": True},
+    }
+    return taken(operator, offered)
 
 
 def _with_batch_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
-    return (made, *batch_statistics(arguments["input"], arguments["eps"]))
+    import numpy as np
+
+    data = arguments["input"]
+    others = _but_for(data, 1)
+    return made, data.mean(others), 1 / np.sqrt(data.var(others) + arguments["eps"])
 
 
-def _with_nothing_saved(made: Array, arguments: Values) -> Written:
-    return Written((made, ANYTHING, ANYTHING))
+def _but_for(data: Array, dim: int) -> tuple[int, ...]:
+    return tuple(axis for axis in range(data.ndim) if axis != dim)
 
 
 def batch_norm(training: str, saves: bool) -> Choice:
     """The uses of batch normalisation that trains and that predicts, by an argument."""
+    train, predict = _with_batch_statistics, lambda made, _: Written((made, ANYTHING, ANYTHING))
     return Choice(
         training,
         {
-            True: use(
-                "batch_norm",
-                _batch_norm_roles,
-                _with_batch_statistics if saves else None,
-                batch_norm_arguments(training),
-            ),
-            False: use(
-                "batch_norm_inference",
-                _inference_roles,
-                _with_nothing_saved if saves else None,
-                batch_norm_arguments(training),
-            ),
+            trains: use(operation, roles, save if saves else None, _batch_norm_arguments)
+            for trains, operation, roles, save in (
+                (True, "batch_norm", _batch_norm_roles, train),
+                (False, "batch_norm_inference", _inference_roles, predict),
+            )
         },
     )
 
@@ -201,14 +181,9 @@ def _group_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argumen
     assert isinstance(data, TensorSpec)
     samples, channels, *sides = data.shape
     offered: dict[str, Argument] = {
-        "input": data,
-        "num_groups": roles["groups"],
-        "weight": roles["scale"],
-        "bias": roles["shift"],
-        "N": samples,
-        "C": channels,
-        "HxW": math.prod(sides),
-        "group": roles["groups"],
+        **{"input": data, "weight": roles["scale"], "bias": roles["shift"]},
+        **dict.fromkeys(("num_groups", "group"), roles["groups"]),
+        **{"N": samples, "C": channels, "HxW": math.prod(sides)},
         **({"eps": EPSILON} if operator.name.startswith("native") else {}),
     }
     return taken(operator, offered)
@@ -224,25 +199,14 @@ def _with_group_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
 
 def _instance_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return {
-        "input": roles["data"],
-        "weight": roles["scale"],
-        "bias": roles["shift"],
-        "use_input_stats": True,
-        "momentum": MOMENTUM,
-        "eps": EPSILON,
-        "cudnn_enabled": True,
+        **{"input": roles["data"], "weight": roles["scale"], "bias": roles["shift"]},
+        **{"use_input_stats": True, "momentum": MOMENTUM, "eps": EPSILON, "cudnn_enabled": True},
     }
 
 
 def _moments_roles(input: Array, **others: Any) -> dict[str, Any]:
     assert others.keys() <= {"running_mean", "running_var", "momentum"}
-    return {"x": input, "axis": tuple(axis for axis in range(input.ndim) if axis != 1)}
-
-
-def norm_but_for(dim: int, pow: int, data: Array) -> dict[str, Any]:
-    """A norm along all axes but one."""
-    others = tuple(axis for axis in range(data.ndim) if axis != dim)
-    return {"x": data, "order": pow, "axis": others}
+    return {"x": input, "axis": _but_for(input, 1)}
 
 
 def _along_kept_axis(made: Array, arguments: Values) -> Array:
@@ -250,10 +214,6 @@ def _along_kept_axis(made: Array, arguments: Values) -> Array:
     shape[arguments.get("dim", 0)] = -1
     return made.reshape(shape)
 
-
-NORM_EXCEPT: Use = use(
-    "norm", lambda v, pow=2, dim=0: norm_but_for(dim, pow, v), to_output=_along_kept_axis
-)
 
 OPERATIONS: Table = {
     "batch_norm": batch_norm("training", saves=False),
@@ -270,7 +230,11 @@ OPERATIONS: Table = {
     ),
     "instance_norm": use("instance_norm", _batch_norm_roles, to_arguments=_instance_norm_arguments),
     "cosine_similarity": use("cosine_similarity", "x=x1 y=x2 axis=dim epsilon=eps"),
-    "norm_except_dim": NORM_EXCEPT,
+    "norm_except_dim": use(
+        "norm",
+        lambda v, pow=2, dim=0: {"x": v, "order": pow, "axis": _but_for(v, dim)},
+        _along_kept_axis,
+    ),
     "native_norm": use("norm", lambda self, p=2, **others: {"x": self, "order": p}),
     "renorm": use("renorm", "data=self order=p axis=dim limit=maxnorm"),
     "embedding_renorm": use("renorm_of_rows", "data=self indices order=norm_type limit=max_norm"),

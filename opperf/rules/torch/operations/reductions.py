@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -140,33 +139,25 @@ def _gradient_roles(
     return {"x": self, "spacing": list(spacing), "axis": list(axes)}
 
 
-def same(operations: dict[str, str], make: Callable[[str], Use]) -> Table:
-    """The uses of operators by their operations' names."""
-    return {name: make(operation) for name, operation in operations.items()}
-
+OTHER_NAMES = {
+    "amax": "max",
+    "amin": "min",
+    "max.default": "max",
+    "median.default": "lower_median",
+    "min.default": "min",
+    "nanmedian.default": "lower_nanmedian",
+    "special_logsumexp": "logsumexp",
+}
+"""Operations of reductions that have another name."""
+WITH_PLACES = {"max": "max", "median": "lower_median", "min": "min", "nanmedian": "lower_nanmedian"}
+"""Operations of those that return the places of what they found along an axis."""
+OWN_NAMES = "all any argmax argmin count_nonzero logsumexp mean nanmean nansum prod sum"
 
 REDUCED: Table = merge(
-    same(
-        {
-            **{name: name for name in ("all", "any", "count_nonzero", "logsumexp", "mean")},
-            **{name: name for name in ("nanmean", "nansum", "prod", "sum")},
-            "amax": "max",
-            "amin": "min",
-            "argmax": "argmax",
-            "argmin": "argmin",
-            "max.default": "max",
-            "median.default": "lower_median",
-            "min.default": "min",
-            "nanmedian.default": "lower_nanmedian",
-            "special_logsumexp": "logsumexp",
-        },
-        reduce,
-    ),
+    {name: reduce(name) for name in OWN_NAMES.split()},
+    {name: reduce(operation) for name, operation in OTHER_NAMES.items()},
+    {f"{name}.dim": reduce(made, _with_places) for name, made in WITH_PLACES.items()},
     {
-        "max.dim": reduce("max", _with_places),
-        "median.dim": reduce("lower_median", _with_places),
-        "min.dim": reduce("min", _with_places),
-        "nanmedian.dim": reduce("lower_nanmedian", _with_places),
         "aminmax": reduce("min_and_max"),
         "max.other": use("maximum", "x=self y=other"),
         "min.other": use("minimum", "x=self y=other"),
@@ -177,27 +168,23 @@ REDUCED: Table = merge(
         "sum_to_size": use("sum", _sum_to_size_roles),
         "var": deviation("var"),
         "var_mean": deviation("moments", lambda made, arguments: (made[1], made[0])),
-        **dict.fromkeys(
-            ("quantile", "quantile.scalar"),
-            use("quantile", _quantile_roles, to_arguments=_quantile_arguments),
-        ),
-        **dict.fromkeys(
-            ("nanquantile", "nanquantile.scalar"),
-            use("nanquantile", _quantile_roles, to_arguments=_quantile_arguments),
-        ),
+        **{
+            f"{name}{end}": use(name, _quantile_roles, to_arguments=_quantile_arguments)
+            for name in ("quantile", "nanquantile")
+            for end in ("", ".scalar")
+        },
     },
 )
 
 ACCUMULATED: Table = {
     "cummax": reduce("cummax", _with_running_places),
     "cummin": reduce("cummin", _with_running_places),
-    "cumprod": reduce("cumprod"),
     "cumprod_backward": use(
         "cumsum",
         lambda grad, input, dim, output: {"x": np.flip(grad * output, dim), "axis": dim},
         lambda made, arguments: np.flip(made, arguments["dim"]) / arguments["input"],
     ),
-    "cumsum": reduce("cumsum"),
+    **{name: reduce(name) for name in ("cumprod", "cumsum")},
     "logcumsumexp": reduce("cumlogsumexp"),
     "cumulative_trapezoid.dx": use("cumulative_trapezoid", "y spacing=dx axis=dim"),
     "cumulative_trapezoid.x": use("cumulative_trapezoid", "y x axis=dim"),
