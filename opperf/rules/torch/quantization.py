@@ -203,7 +203,7 @@ VARIANTS: dict[str, Variants] = {
             (size.extent(4096), "a long row, such as of a language model's embedding table"),
         )
     },
-    "dequantize.self": both,
+    "dequantize.self int_repr qscheme": both,
     "dequantize.tensors": lambda size: {
         SEVERAL: call(tensors=(TensorSpec(square(size), EIGHT_BITS),) * LAYERS)
     },
@@ -217,10 +217,8 @@ VARIANTS: dict[str, Variants] = {
     "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16": of_linear(REALS),
     "fbgemm_pack_quantized_matrix.default": of_linear(BYTES),
     "fbgemm_pack_quantized_matrix.KN": of_linear(BYTES, K=UNITS, N=FEED_FORWARD),
-    "int_repr": both,
     "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points": of_channels,
     "q_scale q_zero_point": _of_quantised,
-    "qscheme": both,
     "quantize_per_channel": lambda size: [
         {
             "self": fixed(*shape),

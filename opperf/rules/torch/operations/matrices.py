@@ -107,37 +107,34 @@ def has_number(roles: Roles) -> bool:
 
 
 CHOLESKY = use("cholesky", f"{ONE} -upper")
-DETERMINANT = use("determinant", ONE)
-INVERSE = use("inverse", ONE)
-LOG_DETERMINANT = use("sign_and_log_determinant", ONE)
-EXPONENTIAL = use("matrix_exponential", ONE)
 POWER = use("matrix_power", f"{ONE} exponent=n")
 SYSTEM = "x=A right_hand_side=B"
 
+OF_ONE = (
+    "cholesky_inverse=inverse_from_cholesky corrcoef=correlation_coefficients cov=covariance "
+    "det=determinant geqrf=qr_packed inverse=inverse linalg_det=determinant "
+    "linalg_eig=eigenvectors linalg_eigh=eigenvectors_of_symmetric linalg_eigvals=eigenvalues "
+    "linalg_eigvalsh=eigenvalues_of_symmetric linalg_inv=inverse linalg_ldl_factor=ldl_packed "
+    "linalg_ldl_factor_ex=ldl_packed linalg_lu=lu linalg_lu_factor=lu_packed "
+    "linalg_lu_factor_ex=lu_packed linalg_matrix_exp=matrix_exponential "
+    "linalg_matrix_rank.atol_rtol_float=matrix_rank "
+    "linalg_matrix_rank.atol_rtol_tensor=matrix_rank linalg_qr=qr "
+    "linalg_slogdet=sign_and_log_determinant linalg_svdvals=singular_values "
+    "logdet=log_determinant matrix_exp=matrix_exponential qr=qr "
+    "slogdet=sign_and_log_determinant"
+)
+"""Operators of one matrix and their operations."""
+
 FACTORISATIONS: Table = {
     "cholesky": CHOLESKY,
-    "cholesky_inverse": use("inverse_from_cholesky", ONE),
     "cholesky_solve": use("solution_from_cholesky", "x=input2 right_hand_side=self"),
-    "geqrf": use("qr_packed", ONE),
     "linalg_cholesky": CHOLESKY,
     "linalg_cholesky_ex": use("cholesky", ONE, and_saved(1)),
-    "linalg_eig": use("eigenvectors", ONE),
-    "linalg_eigh": use("eigenvectors_of_symmetric", ONE),
-    "linalg_eigvals": use("eigenvalues", ONE),
-    "linalg_eigvalsh": use("eigenvalues_of_symmetric", ONE),
     "linalg_householder_product": use("householder_product", "packed=input scales=tau"),
-    "linalg_ldl_factor": use("ldl_packed", ONE),
-    "linalg_ldl_factor_ex": use("ldl_packed", ONE),
-    "linalg_lu": use("lu", ONE),
-    "linalg_lu_factor": use("lu_packed", ONE),
-    "linalg_lu_factor_ex": use("lu_packed", ONE),
-    "linalg_qr": use("qr", ONE),
     "linalg_svd": use("svd", f"{ONE} -full_matrices", to_arguments=svd_arguments("full_matrices")),
-    "linalg_svdvals": use("singular_values", ONE),
     "lu_unpack": use("unpack_lu", "packed=LU_data pivots=LU_pivots"),
     "orgqr": use("householder_product", "packed=self scales=input2"),
     "ormqr": use("householder_times", "packed=self scales=input2 other=input3 left transpose"),
-    "qr": use("qr", ONE),
     "svd": use("svd_in_columns", f"{ONE} -some", to_arguments=svd_arguments("some")),
 }
 
@@ -150,8 +147,6 @@ LEAST_SQUARES = use(
 )
 
 EQUATIONS: Table = {
-    "inverse": INVERSE,
-    "linalg_inv": INVERSE,
     "linalg_inv_ex": use("inverse", ONE, and_saved(1)),
     "linalg_ldl_solve": use("solution_from_ldl", "packed=LD pivots right_hand_side=B"),
     "linalg_lstsq": with_fewer_samples(LEAST_SQUARES),
@@ -186,10 +181,8 @@ NUMBERED = only_if(
     use(
         "matrix_norm",
         lambda self, ord, keepdim=False: {"x": self, "norm": NORM_WORDS[ord], "keepdims": keepdim},
-        to_arguments=lambda operator, roles: {
-            "self": roles["x"],
-            "ord": NORM_NUMBERS[str(roles["norm"])],
-        },
+        None,
+        lambda operator, roles: {"self": roles["x"], "ord": NORM_NUMBERS[str(roles["norm"])]},
     ),
     has_number,
 )
@@ -222,30 +215,22 @@ NORMS: Table = {
 }
 
 OTHERS: Table = {
-    "corrcoef": use("correlation_coefficients", ONE),
-    "cov": use("covariance", ONE),
     "cross": use("cross_product", "x=self y=other"),
-    "det": DETERMINANT,
     "kron": use("kronecker_product", "x=self y=other"),
     "linalg_cross": use("cross_product", "x=self y=other"),
-    "linalg_det": DETERMINANT,
     "linalg_diagonal": use("diagonal", "x=A offset axis1=dim1 axis2=dim2"),
-    "linalg_matrix_exp": EXPONENTIAL,
     "linalg_matrix_power": POWER,
-    "linalg_matrix_rank.atol_rtol_float": use("matrix_rank", ONE),
-    "linalg_matrix_rank.atol_rtol_tensor": use("matrix_rank", ONE),
     "linalg_matrix_rank.default": use("matrix_rank", f"{ONE} least=tol", also={"tol": CUTOFF}),
     "linalg_matrix_rank.tol_tensor": use(
         "matrix_rank", f"{ONE} least=tol", also={"tol": fixed(fill=literal(CUTOFF))}
     ),
-    "linalg_slogdet": LOG_DETERMINANT,
     "linalg_vander": use("vandermonde", "x columns=N", lambda made, arguments: made[..., ::-1]),
-    "logdet": use("log_determinant", ONE),
     "matrix_H": use("swapaxes", ONE, axis1=-2, axis2=-1),
-    "matrix_exp": EXPONENTIAL,
     "matrix_power": POWER,
-    "slogdet": LOG_DETERMINANT,
     "trace": of_ranks(use("trace", ONE), x=2),
 }
 
-OPERATIONS: Table = {**FACTORISATIONS, **EQUATIONS, **NORMS, **OTHERS}
+OPERATIONS: Table = {
+    **{name: use(made, ONE) for name, made in (pair.split("=") for pair in OF_ONE.split())},
+    **{**FACTORISATIONS, **EQUATIONS, **NORMS, **OTHERS},
+}
