@@ -158,11 +158,6 @@ LAYERS = 4
 SEVERAL = "the activations of four layers in one call"
 
 
-def _of_quantised(size: Preset) -> Iterable[Arguments]:
-    for shape, notes in tensors_to_quantise(size):
-        yield {"self": TensorSpec(shape, EIGHT_BITS), **notes}
-
-
 def of_channels(size: Preset) -> Rows:
     """Quantised weights, with a scale and a zero point of each index of the first axis."""
     shape = size.extent(FEED_FORWARD), size.extent(UNITS)
@@ -171,7 +166,8 @@ def of_channels(size: Preset) -> Rows:
 
 def both(size: Preset) -> Iterable[Arguments]:
     """Quantised activations and weights."""
-    yield from _of_quantised(size)
+    for shape, notes in tensors_to_quantise(size):
+        yield {"self": TensorSpec(shape, EIGHT_BITS), **notes}
     yield from listed(of_channels(size))
 
 
@@ -203,7 +199,7 @@ VARIANTS: dict[str, Variants] = {
             (size.extent(4096), "a long row, such as of a language model's embedding table"),
         )
     },
-    "dequantize.self int_repr qscheme": both,
+    "dequantize.self int_repr": both,
     "dequantize.tensors": lambda size: {
         SEVERAL: call(tensors=(TensorSpec(square(size), EIGHT_BITS),) * LAYERS)
     },
@@ -218,7 +214,10 @@ VARIANTS: dict[str, Variants] = {
     "fbgemm_pack_quantized_matrix.default": of_linear(BYTES),
     "fbgemm_pack_quantized_matrix.KN": of_linear(BYTES, K=UNITS, N=FEED_FORWARD),
     "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points": of_channels,
-    "q_scale q_zero_point": _of_quantised,
+    # They read no element, so that all sizes are one measurement.
+    "q_scale q_zero_point qscheme": lambda size: [
+        {"self": TensorSpec(tiny(size), EIGHT_BITS), **FEW}
+    ],
     "quantize_per_channel": lambda size: [
         {
             "self": fixed(*shape),

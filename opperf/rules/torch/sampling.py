@@ -181,7 +181,7 @@ add_rows(
 
 
 def permutations(**values: Argument) -> Variants:
-    """The configurations of a permutation: of an epoch's samples, and of a batch's."""
+    """The configurations of a permutation, of the samples of an epoch."""
     own_generator = ", by a generator of the program's own" if values else ""
     return lambda size: {
         f"the order of {what}{own_generator}": call(n=count, dtype=WHOLE, **values)
