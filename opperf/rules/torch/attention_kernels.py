@@ -11,10 +11,10 @@ from typing import NamedTuple
 from opperf.model import Argument, Fill, Function, Mapping, Operator, TensorSpec
 from opperf.rules.bert import HEADS, WIDTH, few_sentences, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.registering import Families, Family
+from opperf.rules.registering import Families, Family, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import ZEROS, Arguments, between, fixed, literal, tensor
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -149,40 +149,27 @@ def lengths_of_efficient(layer: Layer) -> dict[str, Argument]:
 OFFSETS: dict[str, Argument] = {"philox_seed": SEED, "philox_offset": SEED}
 
 
-def packed(size: Preset) -> tuple[int, int, TensorSpec]:
-    """Of texts of different lengths one after the other, as jagged tensors have them: all tokens,
-    the most of a text, and where each begins and the last one ends."""
-    samples, length, _ = few_sentences(size)
-    # Sentences fill from half to the whole of the longest length.
-    each = [max(1, length * (samples + i) // (2 * samples)) for i in range(1, samples + 1)]
-    ends = [0, *itertools.accumulate(each)]
-    return ends[-1], max(each), fixed(samples + 1, fill=literal(ends), dtype="int32")
+def packed(limits: str, extents: str, *outer: int, **options: Argument) -> Variants:
+    """The call of a kernel that attention of jagged tensors makes: texts of different lengths one
+    after the other. `limits` and `extents` begin the names of where each text begins and the last
+    one ends, and of the most tokens of one; `outer` are axes before the tokens."""
 
+    def made(size: Preset) -> Rows:
+        samples, length, _ = few_sentences(size)
+        # Sentences fill from half to the whole of the longest length.
+        each = [max(1, length * (samples + i) // (2 * samples)) for i in range(1, samples + 1)]
+        ends = [0, *itertools.accumulate(each)]
+        begins = fixed(samples + 1, fill=literal(ends), dtype="int32")
+        return {
+            "BERT-base, sentences of different lengths without padding": {
+                **dict.fromkeys(THREE, tensor(*outer, ends[-1], HEADS, WIDTH, dtype=HALF)),
+                **dict.fromkeys((f"{limits}_q", f"{limits}_k"), begins),
+                **dict.fromkeys((f"{extents}_q", f"{extents}_k"), max(each)),
+                **{"dropout_p": 0.0, **options},
+            }
+        }
 
-PACKED = "BERT-base, sentences of different lengths without padding"
-
-
-def flash_packed(size: Preset) -> Arguments:
-    """The call of the flash kernel that attention of jagged tensors makes."""
-    tokens, most, limits = packed(size)
-    return {
-        **dict.fromkeys(THREE, tensor(tokens, HEADS, WIDTH, dtype=HALF)),
-        **dict.fromkeys(("cum_seq_q", "cum_seq_k"), limits),
-        **dict.fromkeys(("max_q", "max_k"), most),
-        **{"dropout_p": 0.0, "is_causal": False, "return_debug_mask": False, WHY: PACKED},
-    }
-
-
-def efficient_packed(size: Preset) -> Arguments:
-    """That of the memory-efficient kernel, of a batch of one."""
-    tokens, most, limits = packed(size)
-    return {
-        **dict.fromkeys(THREE, tensor(1, tokens, HEADS, WIDTH, dtype=HALF)),
-        **dict.fromkeys(("cu_seqlens_q", "cu_seqlens_k"), limits),
-        **dict.fromkeys(("max_seqlen_q", "max_seqlen_k"), most),
-        **{"bias": None, "dropout_p": 0.0, "custom_mask_type": 0, "compute_log_sumexp": True},
-        WHY: PACKED,
-    }
+    return made
 
 
 KEPT: dict[str, Argument] = {"attn_bias": None, "compute_log_sumexp": True}
@@ -244,9 +231,13 @@ VARIANTS: dict[str, Variants] = {
 }
 add_rows(FAMILIES.add, VARIANTS)
 
-FURTHER: dict[str, Row] = {
-    "_flash_attention_forward.default": flash_packed,
-    "_efficient_attention_forward": efficient_packed,
+FURTHER: dict[str, Variants] = {
+    "_flash_attention_forward.default": packed(
+        "cum_seq", "max", is_causal=False, return_debug_mask=False
+    ),
+    "_efficient_attention_forward": packed(
+        *("cu_seqlens", "max_seqlen", 1), bias=None, custom_mask_type=0, compute_log_sumexp=True
+    ),
 }
 add_rows(FAMILIES.also, FURTHER)
 

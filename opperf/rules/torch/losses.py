@@ -42,8 +42,8 @@ def loss(operation: str, text: str) -> Use:
         named = words.to_arguments(operator, others)
         if named is None:
             return None
-        required = {one.name for one in operator.parameters if one.required}
-        made = {**{name: OPTIONS[name] for name in OPTIONS.keys() & required}, **named}
+        required = {parameter.name for parameter in operator.parameters if parameter.required}
+        made = {name: value for name, value in OPTIONS.items() if name in required} | named
         number = REDUCTIONS.index(str(roles["reduction"]))
         declared = operator.parameter("reduction")
         if declared is None or (number == DEFAULT and not declared.required):
