@@ -11,13 +11,6 @@ from opperf.operations.uses import Array, Choice, Table, Use, merge, use, uses
 X = "x=self|x"
 """The one tensor."""
 
-SAME_NAME = (
-    *("ceil", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor"),
-    *("i0", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2"),
-    *("logical_not", "nan_to_num", "reciprocal", "rsqrt", "sigmoid", "sign", "signbit", "sin"),
-    *("sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not"),
-)
-
 
 def named(text: str) -> dict[str, str]:
     """A table of names, each with the operation's where that differs: `sin ceil fix=trunc`."""
@@ -26,17 +19,20 @@ def named(text: str) -> dict[str, str]:
     }
 
 
-RENAMED = {
-    **named("abs=absolute absolute fix=trunc frac=fractional_part frexp lgamma=gammaln"),
-    **named("deg2rad=radians rad2deg=degrees neg=negative negative positive=identity"),
-    "round.default": "rint",
+UNARY_NAMES = {
+    **named(
+        "ceil cos cosh digamma erf erfc erfinv exp exp2 expm1 floor i0 isfinite isinf isnan "
+        "isneginf isposinf log log10 log1p log2 logical_not nan_to_num reciprocal rsqrt sigmoid "
+        "sign signbit sin sinc sinh sqrt square tan tanh trunc bitwise_not abs=absolute absolute "
+        "fix=trunc frac=fractional_part frexp lgamma=gammaln deg2rad=radians rad2deg=degrees "
+        "neg=negative negative positive=identity round.default=rint"
+    ),
     **{
         f"{short}{name}": f"arc{name}"
         for short in ("a", "arc")
         for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")
     },
 }
-"""Operations of operators that have another name in PyTorch."""
 
 SPECIAL = named(
     "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma erf erfc erfcx erfinv exp2 expm1 i0 "
@@ -60,7 +56,7 @@ CLIP = use(
 LOGIT = use("logit", lambda self, eps=0.0: {"x": self.clip(eps, 1 - eps)}, to_arguments="x=self")
 
 UNARY: Table = merge(
-    uses((*SAME_NAME, *RENAMED), X, other=RENAMED),
+    uses(UNARY_NAMES, X, other=UNARY_NAMES),
     uses(SPECIAL, X, "special_{}", SPECIAL),
     uses(OF_COMPLEX, "z=self", other=OF_COMPLEX),
     dict.fromkeys(("clamp", "clip"), CLIP),
@@ -84,21 +80,16 @@ POLYNOMIALS = {
 
 TWO = "x=self y=other|exponent|values"
 
-BINARY_SAME_NAME = (
-    *("bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "floor_divide"),
-    *("fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside"),
-    *("hypot", "lcm", "less", "less_equal", "logaddexp", "logaddexp2", "logical_and"),
-    *("logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "remainder"),
-    "xlogy",
-)
-BINARY_RENAMED = named(
+BINARY_NAMES = named(
+    "bitwise_and bitwise_or bitwise_xor copysign floor_divide fmax fmin fmod gcd greater "
+    "greater_equal heaviside hypot lcm less less_equal logaddexp logaddexp2 logical_and logical_or "
+    "logical_xor maximum minimum multiply not_equal remainder xlogy "
     "arctan2 atan2=arctan2 bitwise_left_shift=left_shift bitwise_right_shift=right_shift "
     "div.Scalar=divide div.Tensor=divide divide.Scalar=divide divide.Tensor=divide "
     "true_divide=divide eq=equal ge=greater_equal gt=greater le=less_equal lt=less ne=not_equal "
     "float_power=power pow=power ldexp.Tensor=ldexp mul=multiply special_xlog1py=xlog1py "
     "special_xlogy=xlogy"
 )
-"""Operations of operators that have another name in PyTorch."""
 
 
 def _scaled(operation: str) -> Use:
@@ -147,7 +138,7 @@ OF_THREE: Table = {
 }
 
 BINARY: Table = merge(
-    uses((*BINARY_SAME_NAME, *BINARY_RENAMED), TWO, other=BINARY_RENAMED),
+    uses(BINARY_NAMES, TWO, other=BINARY_NAMES),
     uses(POLYNOMIALS, "x degree=n", other=POLYNOMIALS),
     {"add": _scaled("add"), "sub": _scaled("subtract"), "subtract": _scaled("subtract")},
     dict.fromkeys(("div.Tensor_mode", "div.Scalar_mode"), ROUNDED),
