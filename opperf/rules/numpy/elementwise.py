@@ -36,7 +36,7 @@ from opperf.rules.values import (
     fixed,
     tensor,
 )
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 SAME_NAME = (
     *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil"),
@@ -217,7 +217,7 @@ def dates(size: Preset) -> TensorSpec:
     return fixed(*column(size), fill=DAYS, dtype=DATE)
 
 
-ROWS: dict[str, Row | Variants] = {
+ROWS: dict[str, Variants] = {
     "emath.logn": lambda size: {
         "to base 2, as bits of information: each logarithm divided by the base's": call(
             n=2, x=fixed(*square(size), fill=POSITIVE)
@@ -235,19 +235,19 @@ ROWS: dict[str, Row | Variants] = {
         )
     ],
     "is_busday": lambda size: {
-        "dates": dates(size),
-        WHY: "days of half a century, as to pick those of trade",
+        "days of half a century, as to pick those of trade": call(dates=dates(size))
     },
     "busday_count": lambda size: {
-        "begindates": dates(size),
-        "enddates": dates(size),
-        WHY: "working days between two dates, as times of delivery; up to decades apart",
+        "working days between two dates, as times of delivery; up to decades apart": call(
+            begindates=dates(size), enddates=dates(size)
+        )
     },
     "busday_offset": lambda size: {
-        "dates": dates(size),
-        "offsets": fixed(*column(size), fill=SHIFTS, dtype="int64"),
-        "roll": "forward",
-        WHY: "a few working days later, as the settlement of trades",
+        "a few working days later, as the settlement of trades": call(
+            dates=dates(size),
+            offsets=fixed(*column(size), fill=SHIFTS, dtype="int64"),
+            roll="forward",
+        )
     },
 }
 add_rows(FAMILIES.add, ROWS)

@@ -14,7 +14,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, COMPLEX, Arguments, below, call, fixed, tensors
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -52,7 +52,7 @@ def sets(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**{name: fixed(*shape, fill=below(count)) for name in required}, WHY: why}
 
 
-ROWS: dict[str, Row | Variants] = {
+ROWS: dict[str, Variants] = {
     "select": lambda size: {
         "from three matrices, by the first condition that holds, as a tax by brackets": call(
             condlist=alike(square(size), BOOLEAN, MASK), choicelist=alike(square(size))

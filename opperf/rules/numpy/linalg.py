@@ -16,7 +16,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, tensors
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 ONE = "x=a|A|x"
 TWO = "x=a|a1 y=b|v|a2"
@@ -157,7 +157,7 @@ def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"x": fixed(*square(size)), "axes": (1,), WHY: f"{signals}: halves of rows copied"}
 
 
-ROWS: dict[str, Row | Variants] = {
+ROWS: dict[str, Variants] = {
     "linalg.cond": lambda size: {
         why: call(x=definite(matrix_to_diagonalise(size)), p=norm)
         for norm, why in (

@@ -18,7 +18,7 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, column, cube, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, tensors, transposed
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 
 def split_along(axis: int) -> Use:
@@ -219,7 +219,7 @@ def as_it_is(size: Preset, name: str) -> Arguments:
     return {name: fixed(*square(size)), WHY: why, TAGS: (TINY,)}
 
 
-ROWS: dict[str, Row | Variants] = {
+ROWS: dict[str, Variants] = {
     "ravel": lambda size: [
         {"a": fixed(*square(size)), "order": order, WHY: why}
         for order, why in (

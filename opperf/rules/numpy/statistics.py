@@ -8,7 +8,7 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, POSITIVE, between, call, fixed, literal
-from opperf.rules.variants import Row, Variants, add_rows
+from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
@@ -38,7 +38,7 @@ DIVISOR = literal([4.0, 1.0, 0.5])
 """A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
 
 
-ROWS: dict[str, Row | Variants] = {
+ROWS: dict[str, Variants] = {
     "histogram": lambda size: {
         "bins of one width, for a layer's activations: each by arithmetic, no search": call(
             a=fixed(*vector(size)), bins=BINS
@@ -65,33 +65,34 @@ ROWS: dict[str, Row | Variants] = {
         )
     },
     "poly": lambda size: {
-        "seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT),
-        WHY: "few zeros, as a filter's poles: a short convolution for each",
+        "few zeros, as a filter's poles: a short convolution for each": call(
+            seq_of_zeros=fixed(ZEROS_OF, fill=OPEN_UNIT)
+        )
     },
     "roots": lambda size: {
-        "p": fixed(ZEROS_OF, fill=POSITIVE),
-        WHY: "few coefficients, as a filter's: the eigenvalues of the companion matrix",
+        "few coefficients, as a filter's: the eigenvalues of the companion matrix": call(
+            p=fixed(ZEROS_OF, fill=POSITIVE)
+        )
     },
     "polyfit": lambda size: {
-        "x": fixed(*line(size), fill=OPEN_UNIT),
-        "y": fixed(*line(size)),
-        "deg": DEGREE,
-        WHY: "a low degree to many points, as a calibration curve: least squares",
+        "a low degree to many points, as a calibration curve: least squares": call(
+            x=fixed(*line(size), fill=OPEN_UNIT), y=fixed(*line(size)), deg=DEGREE
+        )
     },
     "polyadd polysub": lambda size: {
-        "a1": fixed(*line(size)),
-        "a2": fixed(*line(size)),
-        WHY: "two long ones of one length, as responses of filters in parallel",
+        "two long ones of one length, as responses of filters in parallel": call(
+            a1=fixed(*line(size)), a2=fixed(*line(size))
+        )
     },
     "polydiv": lambda size: {
-        "u": fixed(*square(size)[:1]),
-        "v": fixed(3, fill=DIVISOR, dtype="float64"),
-        WHY: "by a quadratic, as two roots are divided out: a Python loop over coefficients",
+        "by a quadratic, as two roots are divided out: a Python loop over coefficients": call(
+            u=fixed(*square(size)[:1]), v=fixed(3, fill=DIVISOR, dtype="float64")
+        )
     },
     "polyder polyint": lambda size: {
-        "p": fixed(*line(size)),
-        "m": 1,
-        WHY: "a long one, as a truncated power series: a factor for each coefficient",
+        "a long one, as a truncated power series: a factor for each coefficient": call(
+            p=fixed(*line(size)), m=1
+        )
     },
 }
 add_rows(FAMILIES.add, ROWS)
