@@ -146,8 +146,8 @@ def installed_faults(wheel: Path, python: str, folder: Path) -> Iterator[str]:
     # The checkout is not found in place of what is installed.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for command in (
-        [python, "-m", "venv", environment],
-        [environment / "bin" / "python", "-m", "pip", "install", "-qq", wheel],
+        [python, "-m", "venv", "--without-pip", environment],
+        [sys.executable, "-m", "pip", "--python", environment, "install", "-qq", wheel],
         *([there, *words] for words in COMMANDS),
     ):
         done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)

@@ -175,12 +175,12 @@ def install(one: Installation, package: str, folder: Path) -> Path:
     """Returns the folder of the programs of an environment with opperf and the framework."""
     programs = folder / one.name / "bin"
     if not (programs / "opperf").exists():
-        run(find_python(one.python), "-m", "venv", folder / one.name)
+        environment = folder / one.name
+        run(find_python(one.python), "-m", "venv", "--without-pip", environment)
         extra = f"[{one.framework}]" if one.framework in ("mxnet", "jax") else ""
-        pip = (programs / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
         # Of 3.10's own pip some dependencies take hours to resolve.
-        run(*pip, "--upgrade", "pip")
-        run(*pip, f"opperf{extra} @ {package}", one.requirement)
+        pip = (sys.executable, "-m", "pip", "--python", environment, "install", "--no-compile")
+        run(*pip, "-q", "--disable-pip-version-check", f"opperf{extra} @ {package}", one.requirement)
     return programs
 
 
