@@ -31,10 +31,11 @@ def compiled_quickly() -> Iterator[None]:
 
 
 def head(result: jax.Array) -> Any:
-    """Returns the head gradient of a result as `opperf.frameworks.jax.gradient` has it."""
+    """Returns the head gradient of a result as `opperf.frameworks.jax.gradient` has it. It is behind
+    a barrier: XLA would compute the gradient of what is linear as it compiles, for a minute."""
     made = np.random.default_rng(HEAD_SEED).random(result.shape, np.float32) + LEAST_HEAD
     turned = made * TURNED if jnp.iscomplexobj(result) else made
-    return jnp.asarray(turned).astype(result.dtype)
+    return jax.lax.optimization_barrier(jnp.asarray(turned).astype(result.dtype))
 
 
 def outputs_and_gradients(flat: Flat, differentiated: Sequence[Any]) -> tuple[Any, list[Any]]:
