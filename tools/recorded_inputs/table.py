@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,21 @@ LIMITS = {
 
 def make_table(folder: Path) -> str:
     """Returns the table of a folder's recordings: JSON, a line for each input."""
-    found = gather(modernize(call) for call in read_folder(folder))
-    operators = ",\n".join(
-        f"{json.dumps(name_of(operator))}: [\n"
-        + ",\n".join(json.dumps(entry(one)) for one in choose(found[operator], LIMITS["default"]))
-        + "\n]"
-        for operator in sorted(found)
-    )
-    return f"{{\n{operators}\n}}\n"
+    rows = ",\n".join(make_rows(folder).values())
+    return f"{{\n{rows}\n}}\n"
+
+
+def make_rows(folder: Path, is_wanted: Callable[[str], bool] = bool) -> dict[str, str]:
+    """Returns the table's part for each operator whose name in the dispatcher is wanted; all are by
+    default."""
+    calls = map(modernize, read_folder(folder))
+    found = gather(call for call in calls if is_wanted(name_of(call.operator)))
+    rows = {}
+    for operator in sorted(found):
+        chosen = choose(found[operator], LIMITS["default"])
+        lines = ",\n".join(json.dumps(entry(one)) for one in chosen)
+        rows[name_of(operator)] = f"{json.dumps(name_of(operator))}: [\n{lines}\n]"
+    return rows
 
 
 def name_of(operator: str) -> str:
