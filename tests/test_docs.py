@@ -127,8 +127,8 @@ def page_worker(page, module_worker):
 @pytest.fixture
 def paste(page, job, page_worker, tmp_path, monkeypatch, capsys):
     """Carries out code of a page in a repository of its own; returns what is printed. Commands of
-    opperf, and Python of short pages, are carried out in this process and share their workers, as
-    starting these would take most of the time."""
+    opperf, and Python, are carried out in this process and share their workers, as starting these
+    would take most of the time."""
     shutil.copytree(job, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -146,12 +146,9 @@ def paste(page, job, page_worker, tmp_path, monkeypatch, capsys):
             # A file, as functions are handed over by their source.
             script = tmp_path / "block.py"
             script.write_text(code)
-            if page.name in LONG:
-                printed = start([sys.executable, str(script)], place)
-            else:
-                linecache.checkcache()
-                runpy.run_path(str(script), run_name="__main__")
-                printed = capsys.readouterr().out
+            linecache.checkcache()
+            runpy.run_path(str(script), run_name="__main__")
+            printed = capsys.readouterr().out
             script.unlink()
             return printed
         if NEEDS_A_SHELL.search(re.sub(r"'[^']*'", "", code)):

@@ -71,8 +71,10 @@ def larger(arguments, owner):
     return {name: change(name, value) for name, value in arguments.items()}
 
 
-def test_indices_of_every_operator_are_of_the_whole_axis(framework):
-    """By its rule as it is, and with a larger tensor to index."""
+def test_indices_of_every_operator_are_of_the_whole_axis(framework, monkeypatch):
+    """By its rule as it is, and with a larger tensor to index. Whether results fit in place, which
+    PyTorch infers for most of the time, says nothing of indices."""
+    monkeypatch.setattr(type(framework.inference), "fits_in_place", lambda *_: True)
     found = 0
     for operator, bounds, configurations in indexed(framework):
         found += 1
