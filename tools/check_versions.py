@@ -179,8 +179,9 @@ def install(one: Installation, package: str, folder: Path) -> Path:
         run(find_python(one.python), "-m", "venv", "--without-pip", environment)
         extra = f"[{one.framework}]" if one.framework in ("mxnet", "jax") else ""
         # Of 3.10's own pip some dependencies take hours to resolve.
-        pip = (sys.executable, "-m", "pip", "--python", environment, "install", "--no-compile")
-        run(*pip, "-q", "--disable-pip-version-check", f"opperf{extra} @ {package}", one.requirement)
+        pip = (sys.executable, "-m", "pip", "--python", environment, "install", "-q")
+        packages = (f"opperf{extra} @ {package}", one.requirement)
+        run(*pip, "--no-compile", "--disable-pip-version-check", *packages)
     return programs
 
 

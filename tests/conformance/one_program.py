@@ -31,8 +31,8 @@ def compiled_quickly() -> Iterator[None]:
 
 
 def head(result: jax.Array) -> Any:
-    """Returns the head gradient of a result as `opperf.frameworks.jax.gradient` has it. It is behind
-    a barrier: XLA would compute the gradient of what is linear as it compiles, for a minute."""
+    """Returns the head gradient of a result as `opperf.frameworks.jax.gradient` has it, behind a
+    barrier: XLA would compute the gradient of what is linear as it compiles, for a minute."""
     made = np.random.default_rng(HEAD_SEED).random(result.shape, np.float32) + LEAST_HEAD
     turned = made * TURNED if jnp.iscomplexobj(result) else made
     return jax.lax.optimization_barrier(jnp.asarray(turned).astype(result.dtype))
