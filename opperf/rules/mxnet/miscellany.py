@@ -117,7 +117,7 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a number of bins of equal width, and one with the edges of bins."""
     for shape, count, why in (
         (square(size), 100, "bins of equal width, of a layer's weights, as a monitor draws them"),
-        (tall(size), 8001, "8001 bins, as calibration for 8 bits counts a layer's outputs"),
+        (tall(size), 8001, "8001 bins, as calibration for int8 counts a layer's outputs"),
     ):
         yield {"data": fixed(*shape), "bin_cnt": count, "range": (-4.0, 4.0), WHY: why}
     edges = tuple(float(edge) for edge in range(-4, 5))

@@ -203,7 +203,7 @@ NUMBERS: dict[str, tuple[Arguments, Arguments, str]] = {
     "random_randint": (
         {"low": 0, "high": 100, "dtype": "int32"},
         {"low": 0, "high": 2**40, "dtype": "int64"},
-        "positions of a corpus's tokens, which need 64 bits",
+        "positions of a corpus's tokens, beyond the range of int32",
     ),
 }
 """Scalar parameters of distributions by the operator: ordinary ones, and those of another algorithm
