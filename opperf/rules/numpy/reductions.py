@@ -67,7 +67,7 @@ def with_mask(entry: Use) -> Use:
     return replace(entry, apply=apply)
 
 
-X = "x=a axis weights -where -initial"
+X = "x=a axis weights keepdims -where -initial"
 
 REDUCED: Table = merge(
     uses(
