@@ -59,6 +59,14 @@ def test_a_call_without_autograd_is_taken_apart():
     assert counter.flops == (2 * 10 * 16 * 4, ())
 
 
+def test_nested_tensors_are_not_taken_apart_as_dense_ones():
+    heads = torch.nested.nested_tensor([torch.randn(2, length, 8) for length in (5, 3)])
+    counter = FlopCounter()
+    with torch.inference_mode(), counter:
+        result = F.scaled_dot_product_attention(heads, heads, heads)
+    assert [one.shape for one in result.unbind()] == [(2, 5, 8), (2, 3, 8)]
+
+
 def test_a_backward_pass_has_the_gradients_of_weights_and_of_inputs():
     linear = torch.nn.Linear(16, 32)
     data = torch.randn(8, 16)

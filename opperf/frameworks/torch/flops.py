@@ -158,7 +158,9 @@ class FlopCounter(private.MODE.get()):  # type: ignore[misc]
     ) -> Any:
         named = kwargs or {}
         is_overload = private.is_overload(operator)
-        if is_overload and operator.overloadpacket not in _registry():
+        whole = is_overload and operator.overloadpacket not in _registry()
+        # Parts of dense tensors: those of nested ones are others, which Python does not know.
+        if whole and not any(getattr(value, "is_nested", False) for value in args):
             # What a program calls without autograd arrives whole.
             with self:
                 parts = operator.decompose(*args, **named)
