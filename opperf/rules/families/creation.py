@@ -8,7 +8,7 @@ from opperf.rules.bert import WORDS, tokens
 from opperf.rules.dependencies import ascending
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, column, line, square, tall, vector
+from opperf.rules.shapes import LIST_LENGTH, Shape, column, in_cache, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SEQUENCE, below, between, call, fixed, literal, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
@@ -70,7 +70,7 @@ ROWS: dict[str, Variants] = {
     "logspace": spaced("points at equal ratios, as the frequencies of a spectrum"),
     "full_like": lambda size: {
         "a matrix of one number, as a first state": call(x=fixed(*square(size)), value=2.0),
-        "many short rows of one number, as smoothed labels": call(x=fixed(*tall(size)), value=2.0),
+        "a smaller one, which stays in cache, as labels": call(x=fixed(*in_cache(size)), value=2.0),
     },
     "vandermonde": lambda size: {
         "powers up to a cubic's of many numbers": call(x=tensor(*line(size)), columns=4)

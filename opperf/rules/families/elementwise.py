@@ -28,7 +28,7 @@ from opperf.rules.domains import (
 )
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, LIST_LENGTH, Shape, in_cache, square, tall, tiny
+from opperf.rules.shapes import FEW, LIST_LENGTH, Shape, in_cache, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
@@ -111,7 +111,7 @@ ACTIVATED: dict[str, tuple[str, str]] = {
 MASK = "bool"
 OTHERWISE: dict[str, tuple[Fill, str, str]] = {
     **dict.fromkeys(
-        ("cos", "sin", "tan"), (ANGLES, REQUESTED, "angles up to 2048, like positions in texts")
+        ("cos", "sin"), (ANGLES, REQUESTED, "angles up to 2048, like positions in texts")
     ),
     **dict.fromkeys(
         ("bitwise_not", "logical_not"), (BOOLEAN, MASK, "a boolean mask: a byte for each element")
@@ -204,7 +204,7 @@ VARIANTS: dict[str, Variants] = {
         {"x": fixed(*shape, fill=ONES), "y": fixed(*shape, fill=ONES), WHY: why}
         for shape, why in (
             (square(size), "two equal matrices, as a result and its reference: no early end"),
-            (tall(size), "two equal tables of many short rows, as a file and its copy"),
+            (in_cache(size), "two equal results of a test, which stay in cache: no early end"),
         )
     ],
     "sum_of_many": lambda size: [

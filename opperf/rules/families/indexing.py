@@ -11,7 +11,7 @@ from opperf.rules.bert import UNITS, WORDS, scores, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import CLASSES, feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, column, line, square, tall, vector
+from opperf.rules.shapes import LIST_LENGTH, Shape, column, in_cache, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, PADDED, Arguments, below, fixed, tensor, tensors, zipf
 from opperf.rules.variants import Row, add_rows
@@ -44,7 +44,7 @@ def masked(size: Preset) -> tuple[tuple[Shape, str], ...]:
     """Shapes of which a mask selects half of the elements, and why they are measured."""
     return (
         (square(size), "elements of long rows by a mask, as gaps in measurements are filled"),
-        (tall(size), "elements of many short rows by a mask, as features that samples lack"),
+        (in_cache(size), "elements of a smaller matrix by a mask, which stay in cache"),
     )
 
 

@@ -153,9 +153,9 @@ def scores_and_labels(size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("smooth_l1")
 def smooth_l1(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Differences on both sides of where the loss becomes linear."""
-    long, short = shapes(size)
+    _, short = shapes(size)
     for why, shape in (
-        ("differences of a wide output, most of them small enough for their square", long),
+        ("offsets of an image's boxes, which stay in cache", in_cache(size)),
         ("offsets of many boxes, a short row for each, as Fast R-CNN", short),
     ):
         yield {WHY: why, "x": tensor(*shape), "sigma": 1.0}

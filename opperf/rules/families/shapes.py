@@ -25,8 +25,6 @@ TIMES = 2
 PLAIN: dict[str, tuple[Roles, ...]] = {
     "expand_dims": (
         {"axis": 0, WHY: "a new first axis: a single sample for a network that takes batches"},
-        {"axis": 1, WHY: "a new middle axis, to broadcast rows against those of another matrix"},
-        {"axis": -1, WHY: "a new last axis, as the one channel of a grey image"},
     ),
     "flip": (
         {WHY: "a matrix reversed along the operation's own axes, as images are flipped"},

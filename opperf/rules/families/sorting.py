@@ -122,7 +122,6 @@ ROWS: dict[str, Variants] = {
     },
     "flat_nonzero nonzero": lambda size: {
         "half of long rows, as the pixels of an object": call(x=fixed(*square(size), fill=BOOLEAN)),
-        "half of many short rows, as valid measurements": call(x=fixed(*tall(size), fill=BOOLEAN)),
         "few of long rows, as a dense graph's edges": call(
             x=fixed(*square(size), fill=odds(31, 1))
         ),

@@ -19,16 +19,7 @@ from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.operations.layers import OPERATIONS
 from opperf.rules.torch.quantization import BLOCK, EIGHT, NIBBLES
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import (
-    POSITIVE,
-    SEQUENCE,
-    Arguments,
-    between,
-    call,
-    fixed,
-    tensor,
-    transposed,
-)
+from opperf.rules.values import POSITIVE, SEQUENCE, Arguments, call, fixed, tensor, transposed
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -141,11 +132,6 @@ FURTHER: dict[str, Variants] = {
     "copy_": lambda size: {
         f"{CACHED}: a slice of it": call(
             self=first_half(size), src=fixed(*keys(size).shape), **IN_HALF
-        )
-    },
-    "cos.default sin.default": lambda size: {
-        f"{ROTARY}: of the angles of all positions": call(
-            self=tensor(1, prompt(size), WIDTH, fill=between(0.0, prompt(size)))
         )
     },
     "neg.default": lambda size: {

@@ -57,7 +57,7 @@ def _like(shapes: Iterable[Shape], fill: Fill = NORMAL) -> tuple[TensorSpec, ...
 FILLS: Mapping[str, Fill] = {
     "self": NORMAL,
     "grads": NORMAL,
-    "exp_avgs": ZEROS,
+    "exp_avgs": NORMAL,
     # The updates take roots of these.
     "exp_avg_sqs": POSITIVE,
     "state_sums": POSITIVE,
