@@ -12,7 +12,8 @@ from opperf.frameworks import Framework
 from opperf.frameworks.base import CallArguments
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
-from opperf.rules.engine import inputs_for, rules_module
+from opperf.rules.callables import own_arguments
+from opperf.rules.engine import Inputs, inputs_for, rules_module
 from opperf.rules.fitting import Inference, dense_if_any, fit
 from opperf.rules.ranges import Shape
 from opperf.rules.registering import NoInputs
@@ -144,7 +145,7 @@ def _from_rule(
         return {}
     sized = inputs_for(operator, rules, _preset(size), dtype)
     assert not isinstance(sized, NoInputs)
-    configurations = [inputs.arguments for inputs in dense_if_any(made)]
+    configurations = _taken(operator, called, made)
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
     names = dict(zip(rename_arguments(called, tensors), tensors, strict=True))
     own = ((names.get(name, name), value) for name, value in replacements.items())
@@ -153,9 +154,16 @@ def _from_rule(
         for registered_name, value in own
         if (parameter := operator.parameter(registered_name)) is not None
     }
-    made_for_size = [inputs.arguments for inputs in dense_if_any(sized)]
+    made_for_size = _taken(operator, called, sized)
     fitting = fit(operator, configurations, made_for_size, size, replacing, INFERENCE)
     return rename_arguments(called, fitting)
+
+
+def _taken(operator: Operator, called: Operator, made: list[Inputs]) -> list[Arguments]:
+    """The arguments that the function can be called with, if there are any: a draw by tensors of
+    parameters has names that only the operator has."""
+    every = [inputs.arguments for inputs in dense_if_any(made)]
+    return [a for a in every if own_arguments(operator, called, a) is not None] or every
 
 
 def _preset(size: Shape) -> Preset:
