@@ -46,19 +46,14 @@ SAME_NAME = (
     *("rint", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
 )
 
-RENAMED = {
-    "deg2rad": "radians",
-    "fabs": "absolute",
-    "fix": "trunc",
-    "invert": "bitwise_not",
-    "rad2deg": "degrees",
-}
+RENAMED = {"deg2rad": "radians", "fabs": "absolute", "fix": "trunc", "rad2deg": "degrees"}
 """Operations of functions that have another name in NumPy."""
 
 UNARY: Table = merge(
     uses((*SAME_NAME, *RENAMED), "x", other=RENAMED),
     {
         "clip": use("clip", "x=a low=a_min high=a_max"),
+        "invert": use("bitwise_not", "x"),
         "ones_like": use("ones_like", "x=a"),
         "zeros_like": use("zeros_like", "x=a"),
         "polyval": use("polynomial", "coefficients=p x"),
@@ -172,11 +167,7 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("round")
 def round_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays to round to integers, and to tenths."""
-    yield {
-        "a": fixed(*square(size)),
-        "decimals": 0,
-        WHY: "to integers: one pass, where tenths take three",
-    }
+    yield {"a": fixed(*square(size)), "decimals": 0, WHY: "to integers: a pass; tenths take three"}
     for shape, why in shared.of_one(size, shared.TO_TENTHS):
         yield {"a": fixed(*shape), "decimals": 1, **why}
 
@@ -185,21 +176,15 @@ _FROM_MINUS_ONE_TO_ONE = (
     (OPEN_UNIT, "between -1 and 1: every element is checked, and the result is real"),
     (ABOVE_ONE, "above 1, where only complex results exist: the array is converted first"),
 )
-_NOT_NEGATIVE = "positive numbers: every element is checked, and the result is real"
+_REAL = (POSITIVE, "positive numbers: every element is checked, and the result is real")
 
 BEYOND: dict[str, tuple[tuple[Fill, str], ...]] = {
     **dict.fromkeys(("emath.arccos", "emath.arcsin", "emath.arctanh"), _FROM_MINUS_ONE_TO_ONE),
     **dict.fromkeys(
         ("emath.log", "emath.log10", "emath.log2"),
-        (
-            (POSITIVE, _NOT_NEGATIVE),
-            (NORMAL, "half below zero, where logarithms have an angle: converted to complex first"),
-        ),
+        (_REAL, (NORMAL, "half below zero, where logarithms have an angle: to complex first")),
     ),
-    "emath.sqrt": (
-        (POSITIVE, _NOT_NEGATIVE),
-        (NORMAL, "half below zero, as discriminants of quadratics: converted to complex first"),
-    ),
+    "emath.sqrt": (_REAL, (NORMAL, "half below zero, as discriminants: to complex first")),
 }
 """Fills inside the domain of real results, and outside it, where these functions return complex
 numbers, each with why."""
@@ -227,20 +212,12 @@ ROWS: dict[str, Variants] = {
         {"x": fixed(*square(size), fill=fill), "p": power, WHY: why}
         for fill, power, why in (
             (POSITIVE, 2, "squares of positive numbers: checked, and real"),
-            (
-                NORMAL,
-                1.5,
-                "powers by a fraction of numbers half of which are negative, which are complex",
-            ),
+            (NORMAL, 1.5, "powers by a fraction of numbers, half of them negative: complex"),
         )
     ],
-    "is_busday": lambda size: {
-        "days of half a century, as to pick those of trade": call(dates=dates(size))
-    },
+    "is_busday": lambda size: {"days of decades, to pick those of trade": call(dates=dates(size))},
     "busday_count": lambda size: {
-        "working days between two dates, as times of delivery; up to decades apart": call(
-            begindates=dates(size), enddates=dates(size)
-        )
+        "working days between any two dates": call(begindates=dates(size), enddates=dates(size))
     },
     "busday_offset": lambda size: {
         "a few working days later, as the settlement of trades": call(

@@ -74,60 +74,35 @@ ROWS: dict[str, Variants] = {
         )
     },
     "copyto": lambda size: {
-        "one matrix over another, as a target network takes the weights": call(
-            dst=fixed(*square(size)), src=fixed(*square(size))
-        )
+        "weights to a target network": call(dst=fixed(*square(size)), src=fixed(*square(size)))
     },
     "ix_": lambda size: {
-        "rows and columns of one cluster's distances, a submatrix: views": call(
-            args=tensors([indices(line(size), line(size)[0])] * 2)
-        )
+        "a cluster's distances: views": call(args=tensors([indices(line(size), line(size)[0])] * 2))
     },
-    "diag_indices": lambda size: {
-        "a matrix's diagonal, as to add a ridge to it": call(n=square(size)[0])
-    },
-    "triu_indices": lambda size: {
-        "an upper triangle, as each pair of points once": call(n=square(size)[0])
-    },
-    "diag_indices_from": lambda size: {
-        "a distance matrix's diagonal, as to mask it": call(arr=fixed(*square(size)))
-    },
-    "tril_indices_from": lambda size: {
-        "a Cholesky factor's lower triangle, as its parameters": call(arr=fixed(*square(size)))
-    },
-    "triu_indices_from": lambda size: {
-        "a correlation matrix's upper triangle, as its pairs": call(arr=fixed(*square(size)))
-    },
+    "diag_indices": lambda size: {"a matrix's diagonal, to add a ridge": call(n=square(size)[0])},
+    "triu_indices": lambda size: {"an upper triangle, as pairs of points": call(n=square(size)[0])},
+    "diag_indices_from": lambda size: {"a diagonal, to mask it": call(arr=fixed(*square(size)))},
+    "tril_indices_from": lambda size: {"Cholesky's lower triangle": call(arr=fixed(*square(size)))},
+    "triu_indices_from": lambda size: {"an upper triangle's pairs": call(arr=fixed(*square(size)))},
     "trim_zeros": lambda size: {
-        "a long vector with few zeros at its ends, as sound with little silence around": call(
-            filt=fixed(*vector(size), fill=BOOLEAN)
-        )
+        "sound with little silence around it": call(filt=fixed(*vector(size), fill=BOOLEAN))
     },
-    **dict.fromkeys(
-        ("partition", "argpartition"),
-        lambda size: [
-            {"a": fixed(*shape), "kth": shape[-1] // 2, "axis": -1, WHY: why}
-            for shape, why in (
-                (square(size), "each row about its median, for a robust mean: introselect"),
-                (vector(size), "one long vector about its median, as a k-d tree splits points"),
-            )
-        ],
-    ),
+    "partition argpartition": lambda size: [
+        {"a": fixed(*shape), "kth": shape[-1] // 2, "axis": -1, WHY: why}
+        for shape, why in (
+            (square(size), "each row about its median, for a robust mean: introselect"),
+            (vector(size), "one long vector about its median, as a k-d tree splits points"),
+        )
+    ],
     "lexsort": lambda size: {
-        "a table's rows by two columns, as places by latitude: a stable sort by each": call(
-            keys=tensors([fixed(math.prod(sorting.fewer(size)))] * 2)
-        ),
+        "rows by two columns": call(keys=tensors([fixed(math.prod(sorting.fewer(size)))] * 2)),
         "days and months, integers of which many are equal, as a log is sorted": call(
             keys=tensors([fixed(*line(size), fill=below(n), dtype="int64") for n in (31, 12)])
         ),
     },
-    "msort": lambda size: [
-        {"a": fixed(*square(size)), WHY: "each column sorted, as the quantiles of features"}
-    ],
+    "msort": lambda size: {"each column, as quantiles of features": call(a=fixed(*square(size)))},
     "sort_complex": lambda size: {
-        "complex numbers by their real parts, as a matrix's eigenvalues": call(
-            a=fixed(*vector(size), dtype=COMPLEX)
-        )
+        "eigenvalues, by their real parts": call(a=fixed(*vector(size), dtype=COMPLEX))
     },
     "compress": lambda size: [
         {"condition": mask(square(size)[:1]), "a": fixed(*square(size)), "axis": axis, WHY: why}

@@ -33,8 +33,7 @@ COLUMNS = 1024
 
 
 def rows(why: str, vectors: Mapping[str, tuple[Fill, str]], **others: Argument) -> Variants:
-    """The configuration of a function of long vectors, each of a fill and a dtype, and of plain
-    values."""
+    """The row of a function of long vectors, each of a fill and a dtype, and of plain values."""
 
     def made(size: Preset) -> Iterable[Arguments]:
         drawn: Arguments = {
@@ -53,13 +52,8 @@ def two(names: str, fill: Fill, dtype: str, why: str) -> Variants:
 
 def nodes(names: str, why: str) -> Variants:
     """The configuration of a function of the ends of a large graph's sampled edges."""
-    return lambda size: {
-        f"nodes of a large graph in int64: {why}": call(
-            **dict.fromkeys(
-                names.split(), fixed(*vector(size), fill=below(size.extent(NODES)), dtype=SIGNED)
-            )
-        )
-    }
+    text = f"nodes of a large graph in int64: {why}"
+    return lambda size: two(names, below(size.extent(NODES)), SIGNED, text)(size)
 
 
 OPERANDS = "x1 x2"
@@ -70,12 +64,8 @@ ERRORS = "predicted classes and labels in {}, for an error rate"
 GROUPED = "identifiers in {}, as to group their rows"
 
 ROWS: dict[str, Variants] = {
-    "bincount": rows(
-        "bytes of pixels, as a histogram of brightness", {"x": (BYTES, BYTE)}, minlength=256
-    ),
-    "bitwise_and": rows(
-        "the lower of two 4-bit weights in each byte", {"x1": (BYTES, BYTE)}, x2=LOWER
-    ),
+    "bincount": rows("bytes of pixels, for a histogram", {"x": (BYTES, BYTE)}, minlength=256),
+    "bitwise_and": rows("the lower 4-bit weight of each byte", {"x1": (BYTES, BYTE)}, x2=LOWER),
     "bitwise_count": rows(CODES, {"x": (HASHES, UNSIGNED)}),
     "bitwise_xor": two(OPERANDS, HASHES, UNSIGNED, "two hashes of 32 bits mixed"),
     "cumsum": lambda size: {
@@ -83,30 +73,20 @@ ROWS: dict[str, Variants] = {
             a=fixed(size.batch, size.extent(4096), fill=PADDED, dtype=SIGNED), axis=1
         )
     },
-    "divmod": rows(
-        "flat indices in int64 to rows and columns", {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS
-    ),
+    "divmod": rows("int64 indices to rows and columns", {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS),
     "equal": two(OPERANDS, LABELS, SIGNED, AGREEMENT.format(SIGNED)),
-    "floor_divide": rows(
-        "flat indices in int64 to their rows", {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS
-    ),
+    "floor_divide": rows("flat int64 indices to rows", {"x1": (IDENTIFIERS, SIGNED)}, x2=COLUMNS),
     "greater": before("x2", "x1", SIGNED),
     "greater_equal": causal("x1", "x2", SIGNED),
     "in1d": nodes(BATCHES, "which of one batch are in another, by a table of all"),
     "intersect1d": nodes(BATCHES, "those of both of two batches, by a sort"),
     "isin": nodes("element test_elements", "which of them are in a batch"),
-    "left_shift": rows(
-        "hashes of 32 bits, the half of a rotation", {"x1": (HASHES, UNSIGNED)}, x2=ROTATION
-    ),
+    "left_shift": rows("32-bit hashes, half a rotation", {"x1": (HASHES, UNSIGNED)}, x2=ROTATION),
     "less": before("x1", "x2", SIGNED),
     "less_equal": before("x2", "x1", SIGNED),
     "not_equal": two(OPERANDS, LABELS, SIGNED, ERRORS.format(SIGNED)),
-    "remainder": rows(
-        "signed hashes to rows of a hashed table", {"x1": (NEGATIVE_TOO, SIGNED)}, x2=BUCKETS
-    ),
-    "right_shift": rows(
-        "the upper of two 4-bit weights in each byte", {"x1": (BYTES, BYTE)}, x2=UPPER
-    ),
+    "remainder": rows("signed hashes to table rows", {"x1": (NEGATIVE_TOO, SIGNED)}, x2=BUCKETS),
+    "right_shift": rows("the upper 4-bit weight of each byte", {"x1": (BYTES, BYTE)}, x2=UPPER),
     "setdiff1d": nodes(BATCHES, "those of one batch that are not in another"),
     "setxor1d": nodes(BATCHES, "those of one of two batches alone"),
     "sort argsort": rows(GROUPED.format(SIGNED), {"a": (IDENTIFIERS, SIGNED)}, axis=-1),

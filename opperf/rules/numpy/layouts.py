@@ -41,15 +41,10 @@ Views = Callable[[Preset], Iterable[tuple[tuple[TensorSpec, ...], str]]]
 def of_two(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
     """Two arrays, at least one a view."""
     rows, _ = square(size)
-    side = (rows, rows)
-    yield (
-        (contiguous(side, WHOLE), transposed(contiguous(side, WHOLE))),
-        "a with a.T: one operand against the order of memory",
-    )
-    yield (
-        (shifted(vector(size), 1), shifted(vector(size), 0)),
-        "a[1:] with a[:-1]: one operand at an odd address",
-    )
+    side = contiguous((rows, rows), WHOLE)
+    yield (side, transposed(side)), "a with a.T: one operand against the order of memory"
+    ends = shifted(vector(size), 1), shifted(vector(size), 0)
+    yield ends, "a[1:] with a[:-1]: one operand at an odd address"
 
 
 def of_a_product(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
@@ -60,10 +55,7 @@ def of_a_product(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
     # Thousands of times slower than BLAS: a matrix of 1024 rows takes half a minute.
     small = (size.extent(128, least=8),) * 2
     factors = contiguous(small), every_other_column(contiguous(small))
-    yield (
-        factors,
-        "a @ b[:, ::2], by half of the units: NumPy's own loop, as BLAS takes no such b",
-    )
+    yield factors, "a @ b[:, ::2], half of the units: NumPy's own loop, as BLAS takes no such b"
 
 
 LAYOUTS: Mapping[str, Views] = {

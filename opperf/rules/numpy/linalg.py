@@ -95,11 +95,9 @@ FACTORISATIONS: Table = {
 
 TRANSFORMS: Table = {
     **{
-        f"fft.{start}fft{end}": along(
-            f"{kind}fourier_transform", "a", "axes" if end else "axis", usual
-        )
-        for start, kind in {"": "", "i": "inverse_", "r": "real_", "ir": "inverse_real_"}.items()
-        for end, usual in AXES.items()
+        f"fft.{pre}fft{end}": along(f"{kind}fourier_transform", "a", "axes" if end else "axis", own)
+        for pre, kind in {"": "", "i": "inverse_", "r": "real_", "ir": "inverse_real_"}.items()
+        for end, own in AXES.items()
     },
     "fft.fftfreq": use("fourier_frequencies", "count=n spacing=d"),
     "fft.hfft": along("hermitian_fourier_transform", "a", "axis", (-1,)),
@@ -128,8 +126,7 @@ NUCLEAR = "sum of singular values (nuclear), as the penalty of matrix completion
 def einsum(operator: Operator, size: Preset) -> Rows:
     """Three operands, two at a time by BLAS."""
     why = "a tensor by two factors, in the cheapest order and by BLAS: without, one loop for all"
-    made: Arguments = {"subscripts": RANK_ONE, "operands": factors(size)}
-    return {why: call(**made, optimize=True)}
+    return {why: call(subscripts=RANK_ONE, operands=factors(size), optimize=True)}
 
 
 @FAMILIES.add("einsum_path")
@@ -167,31 +164,21 @@ ROWS: dict[str, Variants] = {
     },
     "linalg.norm": lambda size: {
         "of all elements, as to clip a gradient: a dot product": call(x=fixed(*square(size))),
-        "sum of absolute values of each column, as to prune a layer's units": call(
-            x=fixed(*square(size)), ord=1, axis=0
-        ),
+        "each column's sum of magnitudes, to prune": call(x=fixed(*square(size)), ord=1, axis=0),
         "length of each row, as to normalise embeddings": call(x=fixed(*tall(size)), ord=2, axis=1),
         NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc"),
     },
     "linalg.matrix_norm": lambda size: {
-        "of all elements (Frobenius), as a penalty on a layer's weights": call(
-            x=fixed(*square(size)), ord="fro"
-        ),
+        "of all elements (Frobenius), as weight decay": call(x=fixed(*square(size)), ord="fro"),
         NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc"),
     },
     "linalg.vector_norm": lambda size: {
         "length of a matrix as one vector, as to clip a gradient": call(x=fixed(*square(size))),
-        "sum of absolute values of each row, as to turn counts into shares": call(
-            x=fixed(*tall(size)), axis=1, ord=1
-        ),
+        "each row's sum of magnitudes, for shares": call(x=fixed(*tall(size)), axis=1, ord=1),
     },
     "linalg.svdvals": lambda size: {
-        "a square matrix, as a layer's weights whose spectral norm is limited": call(
-            x=fixed(*matrix_to_diagonalise(size))
-        ),
-        "many rows and few columns, as data by its principal components": call(
-            x=fixed(*tall(size))
-        ),
+        "weights whose spectral norm is limited": call(x=fixed(*matrix_to_diagonalise(size))),
+        "many rows and few columns, as data by principal components": call(x=fixed(*tall(size))),
     },
     "matvec": lambda size: {
         why: call(x1=fixed(*shape), x2=fixed(*shape[:-2], shape[-1]))
@@ -207,26 +194,19 @@ ROWS: dict[str, Variants] = {
             (cube(size), "each vector by a matrix of a stack, as weights of attention by values"),
         )
     },
-    **dict.fromkeys(
-        ("vecdot", "linalg.vecdot"),
-        lambda size: {
-            why: call(x1=fixed(*shape), x2=fixed(*shape))
-            for shape, why in (
-                (square(size), "row by row, as scores of pairs of embeddings"),
-                (vector(size), "two long vectors, as a step of conjugate gradients"),
-            )
-        },
-    ),
+    "vecdot linalg.vecdot": lambda size: {
+        why: call(x1=fixed(*shape), x2=fixed(*shape))
+        for shape, why in (
+            (square(size), "row by row, as scores of pairs of embeddings"),
+            (vector(size), "two long vectors, as a step of conjugate gradients"),
+        )
+    },
     "linalg.diagonal": of_matrices(
         "a matrix's diagonal, as the variances of a covariance: a view",
         "the diagonals of a batch of covariances: a view",
     ),
-    **dict.fromkeys(
-        ("linalg.matrix_transpose", "matrix_transpose"),
-        of_matrices(
-            "a matrix, as a layer's weights: a view",
-            "each matrix of a stack, as the keys of attention: a view",
-        ),
+    "linalg.matrix_transpose matrix_transpose": of_matrices(
+        "a layer's weights: a view", "the keys of attention, a stack: a view"
     ),
     "linalg.trace": of_matrices(
         "a matrix, as the degrees of freedom of a smoother",

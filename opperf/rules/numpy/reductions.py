@@ -32,7 +32,8 @@ def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
     return roles if "axis" in roles else None
 
 
-NORM = use("norm", "x order=ord axis")
+NORM, LENGTH = use("norm", "x order=ord axis"), use("norm", "x -ord", order=2)
+NUCLEAR = use("nuclear_norm", "x -ord")
 
 OF_TOKENS: dict[str, Roles] = {
     "all": {WHY: "features that every token of a sentence has, padding omitted by `where`"},
@@ -79,24 +80,12 @@ REDUCED: Table = merge(
     ),
     {name: with_mask(use(name, X)) for name in OF_TOKENS},
     {
-        "linalg.norm": Choice(
-            "ord",
-            {
-                None: use("norm", "x", order=2),
-                "nuc": use("nuclear_norm", "x -ord"),
-                1: NORM,
-                2: NORM,
-            },
-        ),
-        "linalg.vector_norm": Choice("ord", {None: use("norm", "x", order=2), 1: NORM}),
+        "linalg.norm": Choice("ord", {None: LENGTH, "nuc": NUCLEAR, 1: NORM, 2: NORM}),
+        "linalg.vector_norm": Choice("ord", {None: LENGTH, 1: NORM}),
         "cumulative_prod": use("cumprod", "x axis", to_arguments=cumulative_arguments),
         "cumulative_sum": use("cumsum", "x axis", to_arguments=cumulative_arguments),
-        "linalg.matrix_norm": Choice(
-            "ord", {"fro": use("norm", "x -ord", order=2), "nuc": use("nuclear_norm", "x -ord")}
-        ),
-        "percentile": use(
-            "quantile", lambda a, q, axis=None: {"x": a, "share": q / 100, "axis": axis}
-        ),
+        "linalg.matrix_norm": Choice("ord", {"fro": LENGTH, "nuc": NUCLEAR}),
+        "percentile": use("quantile", lambda a, q, **others: {"x": a, "share": q / 100, **others}),
         "quantile": use("quantile", "x=a share=q axis"),
         "trace": use("trace", "x=a"),
     },
@@ -156,16 +145,10 @@ OPERATIONS: Table = merge(REDUCED, SEARCHED, CREATED)
 
 FAMILIES = Families()
 
-QUARTERS = (0.25, 0.5, 0.75)
-
 QUANTILES: dict[str, dict[str, Argument]] = {
-    **dict.fromkeys(
-        ("quantile", "nanquantile"), {"q": fixed(3, fill=literal(QUARTERS), dtype="float64")}
-    ),
-    **dict.fromkeys(
-        ("percentile", "nanpercentile"),
-        {"q": fixed(3, fill=literal([100 * q for q in QUARTERS]), dtype="float64")},
-    ),
+    f"{start}{name}": {"q": fixed(3, fill=literal(quarters), dtype="float64")}
+    for start in ("", "nan")
+    for name, quarters in (("quantile", (0.25, 0.5, 0.75)), ("percentile", (25.0, 50.0, 75.0)))
 }
 """The quartiles, as shares or percentages."""
 
@@ -234,21 +217,12 @@ def of_tokens(operator: Operator, size: Preset) -> Iterable[Arguments]:
 PHASES = between(-math.pi, math.pi)
 
 VARIANTS: dict[str, Variants] = {
-    **dict.fromkeys(
-        ("trapezoid", "trapz"),
-        lambda size: [
-            {"y": fixed(*square(size)), WHY: "each row, as the area under each sample's curve"}
-        ],
-    ),
+    "trapezoid trapz": lambda size: {"the area under a row's curve": call(y=fixed(*square(size)))},
     "gradient": lambda size: [
         {"f": fixed(*square(size)), WHY: "along both axes, as the edges of an image"},
         {"f": fixed(*line(size)), WHY: "of one series, as speeds from positions"},
     ],
-    "unwrap": lambda size: {
-        "phases all over the circle, which wrap, as a phase vocoder's": call(
-            p=fixed(*square(size), fill=PHASES)
-        )
-    },
+    "unwrap": lambda size: {"a phase vocoder's phases": call(p=fixed(*square(size), fill=PHASES))},
 }
 add_rows(FAMILIES.add, VARIANTS)
 
@@ -261,10 +235,6 @@ WINDOWS: dict[str, Row] = {
         WHY: f"as long as a frame of speech, 25 ms at 16 kHz: {MOSTLY_DISPATCH}",
         TAGS: (TINY,),
     },
-    "kaiser": lambda size: {
-        "M": FRAME,
-        "beta": 5.0,
-        WHY: "a resampler's short filter, 54 dB down outside its band",
-    },
+    "kaiser": lambda size: {"M": FRAME, "beta": 5.0, WHY: "a resampler's filter, 54 dB down"},
 }
 add_rows(FAMILIES.also, WINDOWS)

@@ -66,9 +66,12 @@ DRAWN = {
 
 UNIT = drawing("uniform", low=0.0, high=1.0)
 
+HOLDERS = ("random.", "random.Generator.")
+"""Prefixes of functions that draw: the legacy ones of `np.random`, and the methods of `Generator`,
+whose algorithms differ."""
+
 OPERATIONS: Table = merge(
-    {f"random.{name}": one for name, one in DRAWN.items()},
-    {f"random.Generator.{name}": one for name, one in DRAWN.items()},
+    {holder + name: one for holder in HOLDERS for name, one in DRAWN.items()},
     {
         "random.Generator.integers": drawing("uniform_integer", "low high"),
         "random.Generator.permutation": use("shuffle", "data=x"),
@@ -84,24 +87,20 @@ OPERATIONS: Table = merge(
 
 FAMILIES = Families()
 
-HOLDERS = ("random.", "random.Generator.")
-"""Prefixes of functions that draw: the legacy ones of `np.random`, and the methods of `Generator`,
-whose algorithms differ."""
+
+def held(*names: str) -> list[str]:
+    """The names in both places."""
+    return [holder + name for holder in HOLDERS for name in names]
+
 
 WORK = dict.fromkeys(
-    (
-        *(holder + name for holder in HOLDERS for name in ("noncentral_f", "vonmises", "zipf")),
-        "random.random_integers",
-    ),
-    COMPUTED,
+    (*held("noncentral_f", "vonmises", "zipf"), "random.random_integers"), COMPUTED
 )
 """Of distributions without a canonical operation."""
 
 DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
     "beta": {
-        "shapes above 1: a ratio of gamma draws, as rates of clicks in Thompson sampling": call(
-            a=2.0, b=3.0
-        ),
+        "shapes above 1: a ratio of gamma draws, as rates in Thompson sampling": call(a=2.0, b=3.0),
         "shapes below 1: Jöhnk's rejection, as Jeffreys' prior": call(a=0.5, b=0.5),
     },
     "binomial": {
@@ -114,48 +113,28 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
     },
     "exponential": {"times between events, as arrivals in a queue": call(scale=1.0)},
     "f": {
-        "a ratio of chi-squares, as the statistic of an analysis of variance": call(
-            dfnum=4.0, dfden=10.0
-        ),
+        "a ratio of chi-squares, as an analysis of variance": call(dfnum=4.0, dfden=10.0),
         "one degree above: a gamma draw of shape below 1": call(dfnum=1.0, dfden=10.0),
     },
     "gamma": {
-        "shape above 1: Marsaglia and Tsang's rejection, as amounts of rain": call(
-            shape=2.0, scale=1.0
-        ),
+        "shape above 1: Marsaglia and Tsang's rejection, as rainfall": call(shape=2.0, scale=1.0),
         "shape below 1: another rejection, as gaps": call(shape=0.5, scale=1.0),
     },
     "geometric": {
         "chance below a third: by inversion, as tries up to the first success": call(p=0.3),
         "chance above a third: by search, as throws of a coin": call(p=0.5),
     },
-    "gumbel": {
-        "two logarithms each, as the noise that samples a token from logits": call(
-            loc=0.0, scale=1.0
-        )
-    },
+    "gumbel": {"two logarithms each, as noise that samples a token": call(loc=0.0, scale=1.0)},
     "hypergeometric": {
-        "good ones among 10 drawn of 50, as a lot is inspected": call(
-            ngood=30, nbad=20, nsample=10
-        ),
-        "many drawn: by rejection (HRUA), as marked fish among those that are caught": call(
-            ngood=3000, nbad=2000, nsample=1000
-        ),
+        "good ones in 10 drawn of 50, as a lot is inspected": call(ngood=30, nbad=20, nsample=10),
+        "many drawn: rejection (HRUA), as marked fish": call(ngood=3000, nbad=2000, nsample=1000),
     },
     "integers": {
         "integers below 1000, as labels of ImageNet": call(low=0, high=1000),
         "bytes, four of each word drawn": call(low=0, high=256, dtype="uint8"),
     },
-    "laplace": {
-        "by inversion: a logarithm each, as the noise of differential privacy": call(
-            loc=0.0, scale=1.0
-        )
-    },
-    "logistic": {
-        "by inversion: a logarithm each, as the utilities of a logit model": call(
-            loc=0.0, scale=1.0
-        )
-    },
+    "laplace": {"by inversion, as the noise of differential privacy": call(loc=0.0, scale=1.0)},
+    "logistic": {"by inversion, as the utilities of a logit model": call(loc=0.0, scale=1.0)},
     "lognormal": {"the exponential of a normal draw, as incomes": call(mean=0.0, sigma=1.0)},
     "logseries": {
         "individuals of a species, for Fisher's log series": call(p=0.6),
@@ -170,16 +149,10 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
         "one degree: a Poisson draw, then a chi-square of so many": call(df=1.0, nonc=2.0),
     },
     "noncentral_f": {
-        "a ratio of chi-squares, one noncentral, as the power of an analysis of variance": call(
-            dfnum=4.0, dfden=10.0, nonc=2.0
-        ),
-        "one degree above: a Poisson draw, then a chi-square of so many": call(
-            dfnum=1.0, dfden=10.0, nonc=2.0
-        ),
+        "a ratio of chi-squares, as a test's power": call(dfnum=4.0, dfden=10.0, nonc=2.0),
+        "one degree: a Poisson draw, then a chi-square": call(dfnum=1.0, dfden=10.0, nonc=2.0),
     },
-    "normal": {
-        "normal numbers, scaled and shifted, as a layer's initial weights": call(loc=0.0, scale=1.0)
-    },
+    "normal": {"normal numbers, scaled and shifted, as initial weights": call(loc=0.0, scale=1.0)},
     "pareto": {"a heavy tail, from an exponential draw, as claims on insurers": call(a=3.0)},
     "poisson": {
         "a mean below 10: products of uniform numbers, as photons in a pixel": call(lam=4.0),
@@ -191,34 +164,20 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
         "in int32: half a word for each": call(low=0, high=256, dtype="int32"),
     },
     "random": {"uniform numbers below 1, as they decide what dropout clears": call()},
-    "random_integers": {
-        "integers from 1 to 1000: the deprecated form of `randint`": call(low=1, high=1000)
-    },
+    "random_integers": {"from 1 to 1000: the deprecated form of `randint`": call(low=1, high=1000)},
     "random_sample": {"uniform numbers below 1, as points of a Monte Carlo integral": call()},
-    "rayleigh": {
-        "the length of two normal numbers' vector, as the fading of a radio signal": call(scale=1.0)
-    },
-    "standard_cauchy": {
-        "a ratio of normal draws, as the jumps of fast simulated annealing": call()
-    },
+    "rayleigh": {"a vector's length, as the fading of a radio signal": call(scale=1.0)},
+    "standard_cauchy": {"a ratio of normal draws, as jumps of fast simulated annealing": call()},
     "standard_exponential": {"times between events of mean 1, as decays": call()},
     "standard_gamma": {
-        "shape above 1: Marsaglia and Tsang's rejection, as parts of a Dirichlet draw": call(
-            shape=2.0
-        ),
+        "shape above 1: Marsaglia and Tsang's rejection, as Dirichlet's parts": call(shape=2.0),
         "shape 1: an exponential draw": call(shape=1.0),
         "shape below 1: another rejection, as gaps": call(shape=0.5),
     },
     "standard_normal": {"normal numbers as they are, as the noise of a diffusion model": call()},
     "standard_t": {"a normal draw by the root of a gamma draw, as returns of shares": call(df=5.0)},
-    "triangular": {
-        "by inversion: a square root each, as costs between a least and a most": call(
-            left=-1.0, mode=0.0, right=1.0
-        )
-    },
-    "uniform": {
-        "uniform numbers between two bounds, as Glorot's initial weights": call(low=0.0, high=1.0)
-    },
+    "triangular": {"by inversion: a root each, for costs": call(left=-1.0, mode=0.0, right=1.0)},
+    "uniform": {"between two bounds, as Glorot's initial weights": call(low=0.0, high=1.0)},
     "vonmises": {
         "angles, by rejection, as directions of the wind": call(mu=0.0, kappa=2.0),
         "close to one direction: fewer are rejected": call(mu=0.0, kappa=200.0),
@@ -269,6 +228,7 @@ RANGES: dict[str, Fill] = {
 
 COLOURS = 8
 """Number of classes, and of variables."""
+URN = below(40, start=10)
 DOUBLE = "float64"
 """Dtype of parameters that are arrays: probabilities of less precision may add up to more than
 1."""
@@ -279,7 +239,7 @@ def own_name(operator: Operator) -> str:
     return operator.name.rpartition(".")[2]
 
 
-@FAMILIES.add(*(holder + name for holder in HOLDERS for name in DISTRIBUTIONS))
+@FAMILIES.add(*held(*DISTRIBUTIONS))
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The parameters of a distribution, and the shape of a matrix of draws."""
     name, shape = own_name(operator), square(size)
@@ -298,27 +258,22 @@ def to_permute(vector: str, table: str) -> Variants:
     return lambda size: {vector: call(x=fixed(*line(size))), table: call(x=fixed(*square(size)))}
 
 
-def chosen(size: Preset) -> Iterable[Arguments]:
+def chosen(size: Preset) -> Rows:
     """Numbers of a vector: with and without replacement, and by weights."""
-    of: Arguments = {"a": fixed(*line(size)), "size": line(size)}
-    again = "with replacement, as the bootstrap: random indices"
-    yield {**of, "replace": True, WHY: again}
-    once = "without replacement, all of them, as the order of an epoch"
-    yield {**of, "replace": False, WHY: once}
-    weighed = "by weights, as prioritised replay: a search in their sums for each"
-    weights = fixed(*line(size), fill=SIMPLEX, dtype=DOUBLE)
-    yield {**of, "p": weights, WHY: weighed}
-    few: Arguments = {"size": size.extent(100), "replace": False}
-    of_many = "few of many, without replacement, as a batch: by a set, or a shuffle of all"
-    yield {"a": fixed(*vector(size)), **few, WHY: of_many}
-    distinct = "few by weights, none twice, as a survey's sample: again until all are distinct"
-    yield {**of, **few, "p": weights, WHY: distinct}
+    data, all_of = fixed(*line(size)), line(size)
+    few = call(size=size.extent(100), replace=False)
+    weights = fixed(*all_of, fill=SIMPLEX, dtype=DOUBLE)
+    return {
+        "with replacement, as bootstraps: random indices": call(a=data, size=all_of, replace=True),
+        "without replacement, as an epoch's order": call(a=data, size=all_of, replace=False),
+        "by weights, as prioritised replay: a search each": call(a=data, size=all_of, p=weights),
+        "few of many, as a batch: by a set, or a shuffle": call(a=fixed(*vector(size)), **few),
+        "few by weights, none twice: again until distinct": call(a=data, **few, p=weights),
+    }
 
 
 SEVERAL: dict[str, Variants] = {
-    "rand": lambda size: [
-        {"size": square(size), WHY: "uniform numbers below 1, as points to test in a search"}
-    ],
+    "rand": lambda size: {"uniform numbers, as points to try in a search": call(size=square(size))},
     "randn": lambda size: {"normal numbers, as noise on a signal": call(size=square(size))},
     "choice": chosen,
     "dirichlet": lambda size: {
@@ -338,13 +293,8 @@ SEVERAL: dict[str, Variants] = {
         ),
     },
     "multivariate_hypergeometric": lambda size: {
-        why: call(
-            colors=fixed(COLOURS, fill=below(40, start=10), dtype="int64"),
-            nsample=20,
-            size=line(size),
-            **options,
-        )
-        for options, why in (
+        why: call(colors=fixed(COLOURS, fill=URN, dtype="int64"), nsample=20, size=line(size), **by)
+        for by, why in (
             ({}, "20 of an urn of eight colours, not put back, as a sample of species"),
             ({"method": "count"}, "the same, each ball by itself: an array of all is shuffled"),
         )
@@ -356,16 +306,8 @@ SEVERAL: dict[str, Variants] = {
             size=draws,
         )
         for count, draws, why in (
-            (
-                COLOURS,
-                line(size),
-                "eight correlated numbers, as shares' returns: an SVD, and a product",
-            ),
-            (
-                size.extent(512),
-                size.extent(64),
-                "a Gaussian process at many points: most of it the SVD",
-            ),
+            (COLOURS, line(size), "eight correlated numbers, as shares: an SVD, and a product"),
+            (size.extent(512), size.extent(64), "a Gaussian process, many points: mostly the SVD"),
         )
     },
     "permutation": to_permute(
@@ -383,7 +325,7 @@ SEVERAL: dict[str, Variants] = {
 }
 
 
-@FAMILIES.add(*(holder + name for holder in HOLDERS for name in SEVERAL))
+@FAMILIES.add(*held(*SEVERAL))
 def draw_several(operator: Operator, size: Preset) -> Rows:
     """Parameters and number of draws of vectors, and arrays to permute."""
     return SEVERAL[own_name(operator)](size)

@@ -11,8 +11,8 @@ from opperf.operations.work import sizes
 from opperf.rules.configurations import TAGS, TINY, WHY
 from opperf.rules.deviations import UNWRITTEN
 from opperf.rules.engine import arguments_by_role, uses_of
-from opperf.rules.families import indexing
 from opperf.rules.families import shapes as shared
+from opperf.rules.families.indexing import ONE_INDEX, top_tokens
 from opperf.rules.numpy.names import alike
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, column, cube, line, shapes, square, tall, vector
@@ -53,7 +53,7 @@ def append_roles(arr: Array, values: Array, axis: int | None) -> dict[str, Any]:
     return {"tensors": tensors, "axis": axis or 0}
 
 
-def along_axis_roles(arr: Array, indices: Array, axis: int, **values: Array) -> dict[str, Any]:
+def axis_roles(arr: Array, indices: Array, axis: int, **values: Array) -> dict[str, Any]:
     """Data, indices as long along other axes, and the values to write, where there are some, all
     with the axis last."""
     import numpy as np
@@ -63,7 +63,7 @@ def along_axis_roles(arr: Array, indices: Array, axis: int, **values: Array) -> 
     return {role: array.swapaxes(axis, -1) for role, array in made.items()}
 
 
-def along_axis_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+def axis_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
     """Matrices, indices along their last axis, and the values to write, where there are some."""
     made = {"arr": roles["data"], "indices": roles["indices"]}
     if "values" in roles:
@@ -135,24 +135,17 @@ INDEXING: Table = {
     "flatnonzero": use("flat_nonzero", "x=a"),
     "nonzero": use("nonzero", "x=a", lambda made, arguments: tuple(made.T)),
     "put": use("put", "data=a indices=ind values=v", only_written_to("a")),
-    "put_along_axis": use(
-        "put_along_last",
-        along_axis_roles,
-        only_written_to("arr"),
-        to_arguments=along_axis_arguments,
-    ),
+    "put_along_axis": use("put_along_last", axis_roles, only_written_to("arr"), axis_arguments),
     "ravel_multi_index": use("ravel_multi_index", "indices=multi_index shape=dims"),
     "take": use("take", "data=a indices axis"),
     "take_along_axis": use(
         "take_along_last",
-        along_axis_roles,
-        lambda made, arguments: made.swapaxes(arguments["axis"], -1),
-        along_axis_arguments,
+        axis_roles,
+        lambda made, given: made.swapaxes(given["axis"], -1),
+        axis_arguments,
     ),
     "where": use("where", "condition x y"),
-    "unravel_index": use(
-        "unravel_index", "flat=indices shape", lambda made, arguments: tuple(made)
-    ),
+    "unravel_index": use("unravel_index", "flat=indices shape", lambda made, _: tuple(made)),
 }
 
 OPERATIONS: Table = merge(SHAPES, INDEXING)
@@ -181,8 +174,7 @@ VIEWS = {
 
 @FAMILIES.add(*VIEWS, replaces="a view takes the time of a call whatever the array: one row")
 def view(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A view of an array, which takes the time of a call whatever the array: the first of the
-    shared configurations stands for all."""
+    """The first of the shared configurations: a view takes as long whatever the array."""
     use, _ = next(iter(uses_of(operator, SHAPES)))
     family = shared.FAMILIES.by_operation[use.operation]
     first = next(iter(arguments_by_role(operator, SHAPES, family, size)))
@@ -198,8 +190,7 @@ def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def of_shapes(square_why: str, tall_why: str, **values: Argument) -> Variants:
-    """The configurations of a function that writes one number all over: at each of `shapes`, with
-    why."""
+    """The rows of a function that writes one number all over, at each of `shapes`."""
     return lambda size: [
         {"shape": shape, **values, WHY: why}
         for shape, why in zip(shapes(size), (square_why, tall_why), strict=True)
@@ -237,17 +228,9 @@ ROWS: dict[str, Variants] = {
             args=tensors([fixed(*column(size)), fixed(*tall(size))])
         )
     },
-    "take_along_axis": lambda size: {
-        indexing.ONE_INDEX: {**indexing.top_tokens(size, "arr"), "axis": 1}
-    },
-    "block": lambda size: {
-        "three matrices side by side, as features from three sources": call(
-            arrays=alike(square(size))
-        )
-    },
-    "bmat": lambda size: [
-        {"obj": alike(square(size)), WHY: "three matrices side by side, as MATLAB's [A B C]"}
-    ],
+    "take_along_axis": lambda size: {ONE_INDEX: {**top_tokens(size, "arr"), "axis": 1}},
+    "block": lambda size: {"three sources' features in a row": call(arrays=alike(square(size)))},
+    "bmat": lambda size: {"matrices in a row, as MATLAB's [A B C]": call(obj=alike(square(size)))},
     "append": lambda size: [
         {"arr": fixed(*square(size)), "values": fixed(*square(size)), "axis": axis, WHY: why}
         for axis, why in (
@@ -275,28 +258,16 @@ ROWS: dict[str, Variants] = {
         "a table of few columns, as one prior for the classes of each sample",
         fill_value=0.01,
     ),
-    "empty": lambda size: [
-        {"shape": square(size), "dtype": UNTOUCHED, WHY: "a buffer of results: not written to"}
-    ],
-    "geomspace": lambda size: {
-        "many steps, as a sweep of frequencies over two octaves": call(
-            start=1, stop=4, num=vector(size)[0]
-        )
-    },
+    "empty": lambda size: {"a buffer: not written to": call(shape=square(size), dtype=UNTOUCHED)},
+    "geomspace": lambda size: {"two octaves of tones": call(start=1, stop=4, num=vector(size)[0])},
     "empty_like": lambda size: {
-        "a buffer of results shaped as the input: not written to": call(
-            prototype=fixed(*square(size)), dtype=UNTOUCHED
-        )
+        "shaped as the input: not written to": call(prototype=fixed(*square(size)), dtype=UNTOUCHED)
     },
     "meshgrid": lambda size: {
-        "both coordinates of each point of a plane, as to plot a surface": call(
-            xi=tensors([fixed(square(size)[0]), fixed(square(size)[1])])
-        )
+        "a plane's points, for a surface": call(xi=tensors([fixed(side) for side in square(size)]))
     },
     "fromiter": lambda size: {
-        "elements of an array one after another, each boxed as a Python number": call(
-            iter=fixed(*line(size)), dtype="float64"
-        )
+        "elements boxed as Python numbers": call(iter=fixed(*line(size)), dtype="float64")
     },
     "astype": lambda size: [
         {"x": fixed(*square(size)), "dtype": to, WHY: why}
@@ -306,19 +277,13 @@ ROWS: dict[str, Variants] = {
         )
     ],
     "packbits": lambda size: {
-        "eight flags to a byte, as a mask to a file": call(
-            a=fixed(*vector(size), fill=BOOLEAN, dtype=BYTE)
-        )
+        "eight of a mask's flags to a byte": call(a=fixed(*vector(size), fill=BOOLEAN, dtype=BYTE))
     },
     "unpackbits": lambda size: {
-        "a byte to eight flags, as a bitmap from a file": call(
-            a=fixed(*vector(size), fill=below(256), dtype=BYTE)
-        )
+        "a bitmap's byte to eight flags": call(a=fixed(*vector(size), fill=below(256), dtype=BYTE))
     },
     "frombuffer": lambda size: {
-        "an array over memory as it is, such as a message that came: a view": call(
-            buffer=fixed(*vector(size)), dtype=BYTE
-        )
+        "a message's memory as an array: a view": call(buffer=fixed(*vector(size)), dtype=BYTE)
     },
     **dict.fromkeys(("asanyarray", "asarray", "asfarray"), lambda size: [as_it_is(size, "a")]),
     "ascontiguousarray": lambda size: [

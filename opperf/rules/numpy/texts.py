@@ -38,9 +38,7 @@ USES: Mapping[str, Use] = {
     "add": Use("first and last names joined", texts=2),
     "capitalize": Use("sentences begun with a capital"),
     "center": Use("a table's headings", others={"width": 120}),
-    "compare_chararrays": Use(
-        "rows in which two columns agree", "files", {"cmp": "==", "rstrip": True}, 2
-    ),
+    "compare_chararrays": Use("rows of equal columns", "files", {"cmp": "==", "rstrip": True}, 2),
     "count": Use("how often a syllable occurs", others={"sub": "th"}),
     "encode": Use("bytes for a file", others={"encoding": "utf-8"}),
     "endswith": Use("plurals, by their last letter", others={"suffix": "s"}),
