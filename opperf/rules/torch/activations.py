@@ -155,10 +155,7 @@ OF_NETWORKS: dict[str, Uses] = {
         ("relu", "_prelu_kernel", "rrelu_with_noise"),
         (("feature maps of a ResNet's first stage", feature_maps), ("a wide dense layer", square)),
     ),
-    "mish": (
-        ("YOLOv4, first stage", maps(64, 304, samples=2)),
-        ("YOLOv4, last stage: many channels", maps(1024, 19)),
-    ),
+    "mish": (("YOLOv4, stage 1", maps(64, 304, samples=2)), ("YOLOv4, stage 5", maps(1024, 19))),
 }
 """Networks whose activations have these derivatives."""
 
@@ -248,18 +245,14 @@ ROWS_BY_NAME: dict[str, Variants] = {
             grad=tensor(*square(size)), self=tensor(*square(size))
         )
     },
-    "_safe_softmax": lambda size: {
-        "BERT-base, scores of every head": call(self=tensor(*scores(size)), dim=-1)
-    },
+    "_safe_softmax": lambda size: {"BERT-base, scores": call(self=tensor(*scores(size)), dim=-1)},
 }
 add_rows(FAMILIES.add, ROWS_BY_NAME)
 
 
 FURTHER: dict[str, Variants] = {
     "softplus": lambda size: {
-        "A steep softplus, of which most elements are above the threshold and stay": call(
-            self=tensor(*square(size)), beta=50.0
-        )
+        "A steep softplus: most above the threshold": call(self=tensor(*square(size)), beta=50.0)
     },
     "elu_backward": lambda size: {
         "ELU in place, which keeps its result alone: the gradient, without an exponential": call(

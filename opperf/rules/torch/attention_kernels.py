@@ -1,5 +1,4 @@
-"""Inputs of PyTorch's kernels of attention and of their gradients: of the CPU's, and of CUDA's,
-which take half precision alone."""
+"""Inputs of PyTorch's kernels of attention: of the CPU's, and of CUDA's, in half precision."""
 
 from __future__ import annotations
 
@@ -99,8 +98,7 @@ def gradient(
     of: Layers = long_layers,
     dtype: str = HALF,
 ) -> Variants:
-    """The configurations of a backward kernel, whose gradient has this name; `sums` are what the
-    forward pass saves."""
+    """The configurations of a backward kernel, by its gradient's name; `sums` are saved before."""
 
     def made(layer: Layer) -> Arguments:
         plain = fixed(*first(layer).shape, dtype=dtype)

@@ -14,6 +14,7 @@ from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
+SUMS = "Llama 3 8B, tensor parallel: a layer's sums"
 GROUP = "0"
 """PyTorch's name of the first group of a program."""
 
@@ -49,12 +50,8 @@ def of_attention(size: Preset) -> tuple[TensorSpec, ...]:
 
 ROWS: dict[str, Variants] = {
     "_c10d_functional::all_reduce": lambda size: {
-        "Llama 3 8B, tensor parallel: a layer's sums, reading a prompt": call(
-            input=tokens(size, prompt(size)), reduce_op="sum"
-        ),
-        "Llama 3 8B, tensor parallel: a layer's sums, generating: latency": call(
-            input=tokens(size, 1), reduce_op="sum"
-        ),
+        f"{SUMS}, reading a prompt": call(input=tokens(size, prompt(size)), reduce_op="sum"),
+        f"{SUMS}, generating: latency": call(input=tokens(size, 1), reduce_op="sum"),
     },
     "_c10d_functional::all_reduce_coalesced": lambda size: {
         "Llama 3 8B, data parallel: the gradients of attention's weights, of one layer": call(

@@ -49,7 +49,7 @@ OPERATIONS: Table = merge(
 
 FAMILIES = Families()
 
-FIRST, LAST = MemoryFormat("contiguous"), MemoryFormat("channels_last")
+FIRST, LAST, KEPT = map(MemoryFormat, ("contiguous", "channels_last", "preserve"))
 
 
 OTHER_DTYPES = ("float16", "float32")
@@ -66,15 +66,10 @@ def to_dtype(operator: Operator, size: Preset) -> Rows:
     images = fixed(*photographs(size), fill=below(256), dtype="uint8")
     arguments = call if operator.names[0] != "to.device" else partial(call, device=Device())
     return {
-        "a layer's weights to half precision, as autocast converts them in each step": arguments(
-            self=own, dtype=OTHER_DTYPES
-        ),
+        "weights to half precision, as autocast does": arguments(self=own, dtype=OTHER_DTYPES),
         "images from bytes, before normalisation": arguments(self=images, dtype="float32"),
         "a transposed matrix, whose order of elements is kept": arguments(
-            self=transposed(own),
-            dtype=OTHER_DTYPES,
-            copy=True,
-            memory_format=MemoryFormat("preserve"),
+            self=transposed(own), dtype=OTHER_DTYPES, copy=True, memory_format=KEPT
         ),
         f"a matrix of that dtype already, no copy: {MOSTLY_DISPATCH}": arguments(
             self=fixed(*square(size), dtype="float32"), dtype="float32"
@@ -89,14 +84,10 @@ OWN: dict[str, Row | Variants] = {
     "contiguous": lambda size: {
         "a transposed matrix, before a view of it": call(self=transposed(tensor(*square(size)))),
         "every other column of a matrix": call(self=every_other_column(tensor(*square(size)))),
-        "feature maps, to channels last": call(
-            self=tensor(*feature_maps(size)), memory_format=LAST
-        ),
+        "feature maps to channels last": call(self=tensor(*feature_maps(size)), memory_format=LAST),
         "a matrix that is contiguous already: no copy": call(self=tensor(*square(size))),
     },
-    "lift lift_fresh": lambda size: {
-        "A tensor that is returned as it is: mostly dispatch": call(self=tensor(*column(size)))
-    },
+    "lift lift_fresh": lambda size: {"no copy: mostly dispatch": call(self=tensor(*column(size)))},
     "positive resolve_conj resolve_neg": lambda size: {"self": tensor(*tiny(size)), **FEW},
     "conj imag real": lambda size: {"self": tensor(*tiny(size), dtype=COMPLEX), **FEW},
     "to.other type_as": lambda size: {
@@ -120,7 +111,7 @@ add_rows(FAMILIES.add, OWN, replaces="what it does depends on its tensors' layou
 
 
 PLAIN: dict[str, Argument] = {
-    **{"dim": 0, "min": 2, "size": 8, "memory_format": MemoryFormat("contiguous")},
+    **{"dim": 0, "min": 2, "size": 8, "memory_format": FIRST},
     **{"other": 2.0, "scalar": 2.0, "scalar1": 2.0, "scalar2": 3},
     **{"from_": "float32", "to": "float64", "type1": "float16", "type2": "float32"},
 }
@@ -138,10 +129,7 @@ ASKED = {
         ("can_cast", "whether numbers of one type may be written to an output of another"),
         ("promote_types result_type", "the type of a result, which arithmetic finds first"),
         ("dim numel size stride storage_offset", "a shape or strides, as kernels read them"),
-        (
-            "sym_numel sym_size sym_storage_offset sym_stride",
-            "a shape or strides, as a graph of dynamic shapes reads them",
-        ),
+        ("sym_numel sym_size sym_storage_offset sym_stride", "a dynamic graph's shape or strides"),
         ("is_contiguous sym_is_contiguous", "whether elements are side by side, before a view"),
         ("is_complex is_floating_point is_signed", "the kind of numbers, to choose a kernel by"),
         ("is_conj is_neg", "whether a conjugate or a negative has yet to be computed"),
@@ -194,17 +182,11 @@ ROWS: dict[str, Variants] = {
         )
     },
     "chalf": lambda size: {
-        "Complex numbers to half precision, such as a spectrum that is kept": call(
-            self=tensor(*square(size), dtype=COMPLEX)
-        )
+        "a spectrum to complex half precision": call(self=tensor(*square(size), dtype=COMPLEX))
     },
-    "pin_memory": lambda size: {
-        "A batch of images to memory that a GPU can copy from by itself": call(self=on_host(size))
-    },
+    "pin_memory": lambda size: {"images to memory that a GPU reads": call(self=on_host(size))},
     "is_pinned": lambda size: {
-        f"Whether a batch's copy to a GPU may go on beside the program: {MOSTLY_DISPATCH}": call(
-            self=on_host(size)
-        )
+        f"whether a copy to a GPU may be asynchronous: {MOSTLY_DISPATCH}": call(self=on_host(size))
     },
     "to_dense_backward": lambda size: {
         "The gradient of a dense matrix, of which a tenth is that of a sparse one": call(
@@ -228,14 +210,10 @@ FURTHER: dict[str, Variants] = {
         for matrix, maps in [(tensor(*square(size)), tensor(*feature_maps(size)))]
         for source, order, why in (
             (transposed(matrix), FIRST, "a transposed matrix, to rows that are adjacent"),
-            (maps, LAST, "feature maps, to channels last"),
-            (channels_last(maps), FIRST, "feature maps, to channels first"),
+            (maps, LAST, "feature maps to channels last"),
+            (channels_last(maps), FIRST, "feature maps to channels first"),
         )
     },
-    "to_mkldnn": lambda size: {
-        "Feature maps to oneDNN's layout, before its convolutions": call(
-            self=tensor(*feature_maps(size))
-        )
-    },
+    "to_mkldnn": lambda size: {"maps to oneDNN's layout": call(self=tensor(*feature_maps(size)))},
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -54,12 +54,8 @@ def speech_layers(operation: CanonicalOperation, size: Preset) -> Rows:
         "wav2vec 2.0, the first layer, of a second of sound: steps of five samples": layer(
             Window(sound, 512, kernel=10, stride=5), biased=False
         ),
-        "Conv-TasNet, a dilated layer, depthwise": layer(
-            Window(frames, 512, pad=8, dilate=8, groups=512)
-        ),
-        "Conformer, depthwise along time, of 31 frames": layer(
-            Window(frames, 512, kernel=31, pad=15, groups=512)
-        ),
+        "Conv-TasNet, dilated, depthwise": layer(Window(frames, 512, pad=8, dilate=8, groups=512)),
+        "Conformer, depthwise in time": layer(Window(frames, 512, kernel=31, pad=15, groups=512)),
     }
 
 
@@ -68,13 +64,9 @@ def speech_layers(operation: CanonicalOperation, size: Preset) -> Rows:
 def volume_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers of networks for video, one of one axis at a time."""
     clip = network_maps(size, 64, 16, 56, 56, samples=1)
-    along_time = layer(Window(network_maps(size, 144, 16, 56, 56, samples=1)), biased=False)
+    plain = layer(Window(network_maps(size, 144, 16, 56, 56, samples=1)), biased=False)
     return {
-        "R(2+1)D, along time alone, of three frames": {
-            **along_time,
-            "weight": tensor(64, 144, 3, 1, 1),
-            "padding": (1, 0, 0),
-        },
+        "R(2+1)D, along time": {**plain, "weight": tensor(64, 144, 3, 1, 1), "padding": (1, 0, 0)},
         "3D ResNet-18, stage 1": {TAGS: (MAPS,), **layer(Window(clip, pad=1), biased=False)},
     }
 
@@ -109,21 +101,12 @@ def of(*sample: int, samples: int = IMAGES, **window: int) -> Callable[[Preset],
 
 WINDOWS: Layers = (
     ("ResNet-50, stage 1, 3 x 3", lambda size: Window(feature_maps(size), pad=1)),
-    (
-        "ResNet-50, the first layer: 7 x 7 at steps of two",
-        lambda size: Window(photographs(size), kernel=7, stride=2, pad=3),
-    ),
+    ("ResNet-50, first layer", lambda size: Window(photographs(size), kernel=7, stride=2, pad=3)),
     ("DeepLab, stage 3, dilated", of(256, 28, 28, samples=2, filters=256, pad=2, dilate=2)),
     ("MobileNet, depthwise", of(512, 14, 14, filters=512, pad=1, groups=512)),
     ("C3D, the first layer, of images half as wide", lambda size: Window(video(size), pad=1)),
-    (
-        "a dilated layer of a network that segments volumes",
-        of(32, 16, 16, 16, samples=1, filters=32, pad=2, dilate=2),
-    ),
-    (
-        "X3D, depthwise along space and time",
-        of(108, 16, 28, 28, samples=1, filters=108, pad=1, groups=108),
-    ),
+    ("segmenting volumes, dilated", of(32, 16, 16, 16, samples=1, filters=32, pad=2, dilate=2)),
+    ("X3D, depthwise on all axes", of(108, 16, 28, 28, samples=1, filters=108, pad=1, groups=108)),
 )
 """Layers of images and of video, for operators that are one kernel of a convolution."""
 
@@ -158,12 +141,10 @@ def output_of(roles: Mapping[str, Any], is_transposed: bool = False) -> TensorSp
     further = roles.get("output_padding", (0,) * len(roles["stride"]))
     kept = (roles[name] for name in ("stride", "padding", "dilation"))
     sides = [
-        (e - 1) * s + d * (k - 1) + 1 - 2 * p + more
+        (e - 1) * s + d * (k - 1) + 1 - 2 * p + add
         if is_transposed
         else (e + 2 * p - d * (k - 1) - 1) // s + 1
-        for e, k, s, p, d, more in zip(
-            data.shape[2:], weight.shape[2:], *kept, further, strict=True
-        )
+        for e, k, s, p, d, add in zip(data.shape[2:], weight.shape[2:], *kept, further, strict=True)
     ]
     return msgspec.structs.replace(data, shape=(data.shape[0], filters, *sides))
 
@@ -244,14 +225,7 @@ def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
 BORDERS_BY_WORD = {
     "conv1d": (
         ("TCN, a dilated layer, border by word", "same", (64, 400), 64, 3, 2),
-        (
-            "16 channels of EEG, a filter of 51 samples, border by word",
-            "same",
-            (16, 512),
-            16,
-            51,
-            1,
-        ),
+        ("16 channels of EEG, filter of 51 samples, border by word", "same", (16, 512), 16, 51, 1),
     ),
     "conv2d": (
         ("Keras's VGG-16, second block, border by word", "same", (128, 112, 112), 128, 3, 1),
@@ -263,8 +237,7 @@ BORDERS_BY_WORD = {
         ("a layer of a network for volumes, no border", "valid", (32, 16, 32, 32), 32, 3, 1),
     ),
 }
-"""By operator: why a layer is measured, its border, the extents of a sample, filters, the kernel's
-extent and its dilation."""
+"""By operator: why, the border, a sample's extents, filters, the kernel's extent, its dilation."""
 
 
 @FAMILIES.add(
@@ -331,8 +304,7 @@ def _gradient_arguments(roles: Mapping[str, Any], is_transposed: bool) -> dict[s
 
 @FAMILIES.also("convolution_backward.default")
 def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of a layer that is dilated, of one that enlarges and of one of
-    video."""
+    """Backward passes of a layer that is dilated, of one that enlarges and of one of video."""
     (_, plain), _, (_, dilated), _, (_, volume), *_ = WINDOWS
     for why, roles, is_transposed in (
         ("ResNet-50, stage 1, 3 x 3", {TAGS: (MAPS,), **layer(plain(size))}, False),

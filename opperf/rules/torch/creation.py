@@ -72,11 +72,7 @@ OPERATIONS: Table = merge(
         "polar": use("polar", "x=abs y=angle"),
         "range": use(
             "arange",
-            lambda start, end, step=1, **other: {
-                "start": start,
-                "stop": end + step / 2,
-                "step": step,
-            },
+            lambda start, end, step=1, **_: {"start": start, "stop": end + step / 2, "step": step},
         ),
         "scalar_tensor": use("full", f"value=s {OPTIONS}", shape=()),
         "vander": use("vandermonde", "x columns=N"),
@@ -106,13 +102,12 @@ NOT_FINITE = dict.fromkeys(
 WHOLE = "int64"
 """Dtype of positions and labels, as PyTorch makes them."""
 
-UNTOUCHED = "int32"
-"""Dtype of uninitialised tensors: floats may be NaN, and int32 is as large as the default dtype."""
+RAW = {"dtype": "int32"}
+"""Of uninitialised tensors: floats may be NaN, and int32 is as large as the default dtype."""
 
 
 def of_shapes(maps: str, matrix: str, **values: Argument) -> Variants:
-    """The configurations of an operator that makes tensors of a shape: feature maps and a matrix,
-    each with why."""
+    """The configurations of an operator that makes tensors: feature maps and a matrix, by why."""
     return lambda size: {
         maps: call(size=feature_maps(size), **values),
         matrix: call(size=square(size), **values),
@@ -144,17 +139,11 @@ def spaced(why: str, start: Argument, end: Argument) -> Variants:
     return lambda size: {why: call(start=start, end=end, steps=vector(size)[0])}
 
 
-NAN_FREE = {"dtype": UNTOUCHED}
-
 OWN: dict[str, Variants] = {
     "arange": lambda size: {
-        "positions of all samples, as an epoch's order before it is shuffled": call(
-            end=vector(size)[0], dtype=WHOLE
-        ),
+        "positions of all samples, to be shuffled": call(end=vector(size)[0], dtype=WHOLE),
         "real numbers counted up, as the times of a signal's samples": call(end=vector(size)[0]),
-        f"positions of a sentence's tokens: {MOSTLY_DISPATCH}": call(
-            end=tokens(size)[1], dtype=WHOLE
-        ),
+        f"positions of a text's tokens: {MOSTLY_DISPATCH}": call(end=tokens(size)[1], dtype=WHOLE),
     },
     "arange.start": lambda size: {
         "positions that do not begin at zero: one device's share of the samples": call(
@@ -167,45 +156,32 @@ OWN: dict[str, Variants] = {
         )
     },
     "empty.memory_format": of_shapes(
-        "a buffer of feature maps: not written to",
-        "a buffer of a matrix: not written to",
-        **NAN_FREE,
+        "a buffer of maps: not written to", "a buffer of a matrix: not written to", **RAW
     ),
     "empty_like": lambda size: {
-        "a buffer of results shaped as the input: not written to": call(
-            self=fixed(*feature_maps(size)), **NAN_FREE
-        )
+        "a buffer of results: not written to": call(self=fixed(*feature_maps(size)), **RAW)
     },
     "empty_permuted": lambda size: {
         "a buffer of feature maps with channels last: not written to": call(
-            size=feature_maps(size), physical_layout=(0, 2, 3, 1), **NAN_FREE
+            size=feature_maps(size), physical_layout=(0, 2, 3, 1), **RAW
         )
     },
     "empty_strided": lambda size: {
         "a buffer by its strides, as compiled code makes them: not written to": call(
-            size=square(size), stride=(square(size)[1], 1), **NAN_FREE
+            size=square(size), stride=(square(size)[1], 1), **RAW
         )
     },
     "eye.m": lambda size: {
-        "a wide matrix with ones on its diagonal, as a projection to some coordinates": call(
-            n=square(size)[0], m=2 * square(size)[1]
-        )
+        "ones on the diagonal of a wide matrix": call(n=square(size)[0], m=2 * square(size)[1])
     },
     "full": lambda size: {
-        "feature maps of zeros, such as a padded border": call(
-            size=feature_maps(size), fill_value=0.0
-        ),
-        "a square matrix of one number, as a mask's for excluded scores": call(
-            size=square(size), fill_value=-10_000.0
-        ),
+        "feature maps of zeros, as a padded border": call(size=feature_maps(size), fill_value=0.0),
+        "a mask's number for excluded scores": call(size=square(size), fill_value=-10_000.0),
     },
-    "new_empty": made_new("a buffer of a dtype of its own: not written to", **NAN_FREE),
+    "new_empty": made_new("a buffer of a dtype of its own: not written to", **RAW),
     "new_empty_strided": lambda size: {
         "a buffer by strides of its own: not written to": call(
-            self=fixed(*few_sentences(size)),
-            size=square(size),
-            stride=(square(size)[1], 1),
-            **NAN_FREE,
+            self=fixed(*few_sentences(size)), size=square(size), stride=(square(size)[1], 1), **RAW
         )
     },
     "new_full": made_new("a mask's number for excluded scores", fill_value=-10_000.0),
@@ -213,18 +189,12 @@ OWN: dict[str, Variants] = {
     "new_zeros": made_new("sums to begin with, of the gradients' dtype"),
     "ones": of_shapes("weights of every pixel to begin with", "a mask to clear parts of"),
     "range": lambda size: {
-        "numbers counted up, the last one too: the deprecated form of `arange`": call(
-            start=1, end=vector(size)[0]
-        )
+        "counted to the last number, deprecated for `arange`": call(start=1, end=vector(size)[0])
     },
     "range.step": lambda size: {
-        "odd numbers, the last one too: the deprecated form of `arange`": call(
-            start=1, end=2 * vector(size)[0] - 1, step=2
-        )
+        "odd numbers, deprecated for `arange`": call(start=1, end=2 * vector(size)[0] - 1, step=2)
     },
-    "scalar_tensor": lambda size: {
-        f"a number to compute with tensors in a graph: {MOSTLY_DISPATCH}": call(s=2.5)
-    },
+    "scalar_tensor": lambda size: {f"a number in a graph: {MOSTLY_DISPATCH}": call(s=2.5)},
     "zeros": of_shapes("sums of gradients to begin with", "a recurrent layer's first state"),
     **{
         f"{name}.{overload}": spaced(why, *ends)

@@ -1,6 +1,5 @@
-"""Further inputs of PyTorch's operators as today's language models generate with them: attention to
-long caches of keys, vocabularies of 128 thousand words, caches that each step writes to, routers of
-experts, and layers of thousands of tokens in half precision."""
+"""Further inputs of PyTorch's operators as today's language models generate: attention to long
+caches, large vocabularies, writes to caches, routers of experts, and layers in half precision."""
 
 from __future__ import annotations
 
@@ -24,20 +23,19 @@ from opperf.rules.variants import Variants, add_rows
 FAMILIES = Families()
 
 DECODE = "decode"
-ONE_TOKEN: Arguments = {TAGS: (DECODE,)}
+STEP: Arguments = {TAGS: (DECODE,)}
 IN_HALF: Arguments = {DTYPE: HALF}
-NEW_TOKEN = ONE_TOKEN | IN_HALF
+NEW_TOKEN = STEP | IN_HALF
 GEMMA = 256_000
 """Words of Gemma 2, which caps logits at 30 times a hyperbolic tangent."""
 EXPERTS, CHOSEN = 256, 8
 """Experts of DeepSeek-V3, and how many each token is sent to."""
-LATENT, ROPE, HEAD = 512, 64, 128
+LATENT, ROPE, HEAD, LATENT_HEADS = 512, 64, 128, 16
 """Of DeepSeek-V2-Lite's attention: numbers of a token's compressed keys and values, those of its
-position, and those of a head without them; 16 heads.
+position, those of a head without them, and heads.
 
 DeepSeek-AI, "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model",
 2024."""
-LATENT_HEADS = 16
 WIDE_HEAD = 256
 """Numbers of a head of Gemma 3."""
 
@@ -145,7 +143,7 @@ def distinct(*shape: int) -> TensorSpec:
     return fixed(*shape, fill=Fill("balanced", 0.0, float(math.prod(shape))))
 
 
-SAMPLING = "Llama 3, next words of a batch"
+NEXT = "Llama 3, a batch's next words of 128256"
 GATED = "Llama 3 8B, feed-forward block, 2048 tokens"
 WRITTEN = "Llama 3 8B, a batch's new keys to a cache of 2048 tokens each"
 ROUTER = "DeepSeek-V3, eight of 256 experts for each of 2048 tokens"
@@ -153,27 +151,20 @@ SENT = "Qwen3 30B A3B, eight copies of each of 2048 tokens"
 
 ROWS: Mapping[str, Variants] = {
     "topk": lambda size: {
-        f"{SAMPLING}: the best 50 of 128256": call(self=scores(size), k=50, **ONE_TOKEN),
+        f"{NEXT}: the best 50": call(self=scores(size), k=50, **STEP),
         ROUTER: call(self=tensor(prompt(size), EXPERTS), k=CHOSEN),
     },
     "sort.default": lambda size: {
-        f"{SAMPLING}: 128256 in falling order, for top-p": call(
-            self=distinct(max(1, size.batch // 4), words(size)),
-            dim=-1,
-            descending=True,
-            **ONE_TOKEN,
+        f"{NEXT}: in falling order, for top-p": call(
+            self=distinct(max(1, size.batch // 4), words(size)), dim=-1, descending=True, **STEP
         )
     },
     "cumsum.default": lambda size: {
-        f"{SAMPLING}: sums of 128256 probabilities, for top-p": call(
-            self=likelihoods(size), dim=-1, **ONE_TOKEN
-        )
+        f"{NEXT}: sums of probabilities, for top-p": call(self=likelihoods(size), dim=-1, **STEP)
     },
-    "softmax.int": lambda size: {
-        f"{SAMPLING}: probabilities of 128256": call(self=scores(size), dim=-1, **ONE_TOKEN)
-    },
+    "softmax.int": lambda size: {f"{NEXT}: probabilities": call(self=scores(size), dim=-1, **STEP)},
     "log_softmax.int": lambda size: {
-        f"{SAMPLING}: log-probabilities of 128256": call(self=scores(size), dim=-1, **ONE_TOKEN)
+        f"{NEXT}: log-probabilities": call(self=scores(size), dim=-1, **STEP)
     },
     "tanh.default": lambda size: {
         "Gemma 2, next words of a batch: logits of 256000, softly capped": call(
@@ -188,18 +179,15 @@ ROWS: Mapping[str, Variants] = {
             **{TAGS: ("train", OUTSIDE)},
         )
     },
-    "argmax.default": lambda size: {
-        f"{SAMPLING}: the best of 128256": call(self=scores(size), dim=-1, **ONE_TOKEN)
-    },
+    "argmax.default": lambda size: {f"{NEXT}: the best": call(self=scores(size), dim=-1, **STEP)},
     "multinomial": lambda size: {
-        f"{SAMPLING}: one of 128256 drawn": call(self=likelihoods(size), num_samples=1, **ONE_TOKEN)
+        f"{NEXT}: one drawn": call(self=likelihoods(size), num_samples=1, **STEP)
     },
     "cross_entropy_loss": lambda size: {
         "Llama 3, 512 tokens, each among 128256": call(
             self=tensor(size.extent(512, least=16), words(size)),
             target=fixed(size.extent(512, least=16), fill=below(words(size)), dtype="int64"),
-            **IN_HALF,
-            **{TAGS: ("train", OUTSIDE)},
+            **{DTYPE: HALF, TAGS: ("train", OUTSIDE)},
         )
     },
     "rms_norm.default": lambda size: {
@@ -208,8 +196,7 @@ ROWS: Mapping[str, Variants] = {
             normalized_shape=(layer_width(size, UNITS),),
             weight=tensor(layer_width(size, UNITS), fill=POSITIVE),
             eps=1e-5,
-            **IN_HALF,
-            **{TAGS: (OUTSIDE,)},
+            **{DTYPE: HALF, TAGS: (OUTSIDE,)},
         )
     },
     "silu.default": lambda size: {f"{GATED}: gates": call(self=hidden(size), **IN_HALF)},
@@ -217,9 +204,7 @@ ROWS: Mapping[str, Variants] = {
         f"{GATED}: by their gates (SwiGLU)": call(self=hidden(size), other=hidden(size), **IN_HALF)
     },
     "gelu.default": lambda size: {
-        "Gemma 2 9B, feed-forward block, 2048 tokens: gates (GeGLU)": call(
-            self=hidden(size), approximate="tanh", **IN_HALF
-        )
+        "Gemma 2 9B's GeGLU, 2048 tokens": call(self=hidden(size), approximate="tanh", **IN_HALF)
     },
     "index_copy.default": lambda size: {
         WRITTEN: call(
@@ -268,12 +253,8 @@ ROWS: Mapping[str, Variants] = {
             **IN_HALF,
         )
     },
-    "argsort.stable": lambda size: {
-        f"{ROUTER}: the order of experts": call(self=routed(size), stable=True)
-    },
-    "bincount": lambda size: {
-        f"{ROUTER}: how many each has": call(self=routed(size), minlength=EXPERTS)
-    },
+    "argsort.stable": lambda size: {f"{ROUTER}: sorted": call(self=routed(size), stable=True)},
+    "bincount": lambda size: {f"{ROUTER}: counted": call(self=routed(size), minlength=EXPERTS)},
     "bmm.default": lambda size: {ABSORBED: call(self=QUERIES, mat2=TO_LATENT, **NEW_TOKEN)},
     "baddbmm.default": lambda size: {
         f"{ABSORBED}, with a bias": call(

@@ -37,8 +37,7 @@ MOST_LISTED = 1024
 
 
 def bags(asked: Asked) -> Fill:
-    """Returns the first index of each bag, of bags that are equally long, and the end of the last
-    one if the call wants that."""
+    """Returns where bags of equal length begin, and where the last ends if the call wants it."""
     count, size = asked.tensor("indices").size, asked.spec.size
     if asked.arguments.get("include_last_offset"):
         return ascending(0, count)
@@ -100,8 +99,7 @@ def in_packed(asked: Asked) -> Fill:
 
 
 def in_few(asked: Asked) -> Fill:
-    """Returns how many sequences each step of packed ones has, of as few as can have so many
-    elements, or of as many as were returned."""
+    """Returns how many packed sequences each step has, of as few as fit or as were returned."""
     total, steps = asked.extent("data", 0), asked.spec.size
     sequences = -(-total // max(1, steps))
     if asked.returned:
@@ -110,8 +108,7 @@ def in_few(asked: Asked) -> Fill:
 
 
 def sequence_lengths(asked: Asked) -> Fill:
-    """Returns lengths from the longest sequence to one of half as many steps; with such a sum as
-    that of the elements that were returned."""
+    """Returns lengths from the longest to half of it, or of the sum of the returned elements."""
     if asked.returned:
         total, steps = at(asked.result(), 0), at(asked.result(1), 0)
         return literal(lengths_of(total, steps, asked.spec.size))
@@ -137,9 +134,7 @@ def compressed(pointers: str, others: str, axis: int) -> Mapping[str, Rule]:
         if count > MOST_LISTED:
             raise Unfit
         begins = [row * count // rows for row in range(rows + 1)]
-        return literal(
-            [place for row in range(rows) for place in range(begins[row + 1] - begins[row])]
-        )
+        return literal([i for row in range(rows) for i in range(begins[row + 1] - begins[row])])
 
     return {pointers: ends(extent_of(others, -1)), others: columns}
 
@@ -161,8 +156,7 @@ def in_jagged(asked: Asked) -> int:
 
 
 def pieces(asked: Asked) -> Fill:
-    """Returns where the parts of a tensor begin but for the first, equal ones or those that were
-    returned."""
+    """Returns where parts of a tensor but the first begin: equal ones, or those returned."""
     axis = asked.number("dim", 0)
     if not asked.spec.shape:
         raise Unfit
@@ -174,8 +168,7 @@ def pieces(asked: Asked) -> Fill:
 
 
 def repeats(asked: Asked) -> Fill:
-    """Returns how often each entry is repeated, for the number of entries afterwards that the call
-    names, or was seen to return."""
+    """Returns how often each entry is repeated, for as many as the call names or returned."""
     total = asked.arguments.get("output_size")
     data = asked.arguments.get("self")
     axis = asked.arguments.get("dim")
@@ -222,8 +215,7 @@ def indexed_axis(asked: Asked) -> int:
 
 
 def index_of_write(asked: Asked) -> Fill:
-    """Returns indices along the axis of their position, or a mask that is set at as many places as
-    there are values."""
+    """Returns indices along the axis of their position, or a mask of as many places as values."""
     if not is_mask(asked.spec):
         return index_of_read(asked)
     inner = len(asked.tensor("self").shape) - indexed_axis(asked) - len(asked.spec.shape)

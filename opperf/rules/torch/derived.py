@@ -1,6 +1,5 @@
-"""Forms of configurations of PyTorch's operators: in bfloat16, for what models run in it on a CPU,
-layers of language and vision models, forward and backward, and what moves their tensors; with
-channels last in memory; and of views."""
+"""Forms of configurations of PyTorch's operators: in bfloat16, as models run on a CPU, with
+channels last in memory, and of views."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def in_bytes(rows: Sequence[tuple[int, ...]]) -> TensorSpec:
     return fixed(len(rows), len(rows[0]), fill=literal(rows), dtype=QUANTISED)
 
 
-R_FCN = f"R-FCN: 300 regions of {LABELS} classes, each cell of which has its own channels"
+R_FCN = Pooling(POSITIONS, f"R-FCN: 300 regions of {LABELS} classes, channels by cell", True)
 
 
 @FAMILIES.add("torchvision::deform_conv2d")
@@ -118,10 +118,8 @@ ROWS: dict[str, Row | Variants] = {
         pooled(each, size, sampling_ratio=each.samples, aligned=each.aligned) for each in ALIGNED
     ],
     "torchvision::roi_pool": lambda size: [pooled(each, size) for each in WHOLE],
-    "torchvision::ps_roi_align": lambda size: pooled(
-        Pooling(POSITIONS, R_FCN, True), size, sampling_ratio=SAMPLES
-    ),
-    "torchvision::ps_roi_pool": lambda size: pooled(Pooling(POSITIONS, R_FCN, True), size),
+    "torchvision::ps_roi_align": lambda size: pooled(R_FCN, size, sampling_ratio=SAMPLES),
+    "torchvision::ps_roi_pool": lambda size: pooled(R_FCN, size),
     "torchvision::qnms": lambda size: {
         "Faster R-CNN in 8 bits: 512 proposals of an image": call(
             dets=in_bytes(coarse(LEVEL, size)),
@@ -141,9 +139,7 @@ ROWS: dict[str, Row | Variants] = {
         "Faster R-CNN: the proposals of an image's five levels, at most 1000 of each": call(
             **detected(size, 4500), iou_threshold=0.7
         ),
-        "RetinaNet: the best 1000 boxes of a level": call(
-            **detected(size, 1000), iou_threshold=0.5
-        ),
+        "RetinaNet: the best 1000 of a level": call(**detected(size, 1000), iou_threshold=0.5),
     },
 }
 add_rows(FAMILIES.add, ROWS)

@@ -1,5 +1,4 @@
-"""Families of PyTorch's elementwise operators: with a number in place of a tensor, with three
-tensors, and with tensors that are views."""
+"""Families of PyTorch's elementwise operators: of a tensor and a number, three tensors, views."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ same or is a special case."""
     "xlogy_.Scalar_Other",
 )
 def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
-    """A tensor, and a number in place of the operation's other tensor. One of an operator's uses
-    shows the overhead of a call."""
+    """A tensor, and a number in place of the other; one use shows the overhead of a call."""
     made: list[Arguments] = []
     for own, chosen in uses_of(operator, OPERATIONS):
         *several, few = shared.of_one(size, name=own.operation)
@@ -136,16 +134,13 @@ def with_fill(spec: TensorSpec, fill: Fill) -> TensorSpec:
 def of_three(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Three tensors, or two and a number, of the weights of a layer, and few of them."""
     why, arguments = THREE[next(name for name in operator.names if name in THREE)]
-    for shape, notes in shared.of_one(
-        size, (f"{why}: long rows", f"{why}: few rows, which stay in cache")
-    ):
+    for shape, notes in shared.of_one(size, (f"{why}: long rows", f"{why}: few rows, in cache")):
         yield {**arguments(tensor(*shape)), **notes}
 
 
 @FAMILIES.also("add.Tensor", "div.Tensor", "lt.Tensor", "maximum", "mul.Tensor", "sub.Tensor")
 def two_views(operator: Operator, size: Preset) -> Rows:
-    """Two tensors whose elements are in different orders, or not adjacent, of operators that stand
-    for the kinds of kernels."""
+    """Two tensors in different orders, of operators that stand for the kinds of kernels."""
     right = POSITIVE if "div" in operator.names else NORMAL
     maps = tensor(*feature_maps(size))
     return {
@@ -203,19 +198,13 @@ FURTHER: dict[str, Variants] = {
         ),
     },
     "clamp.default": lambda size: {
-        "A lower bound alone, as keeps norms from zero before a division": call(
-            self=tensor(*square(size)), min=0.0
-        )
+        "A lower bound alone, for norms to divide by": call(self=tensor(*square(size)), min=0.0)
     },
     "logit": lambda size: {
-        "Probabilities that are kept from 0 and 1 first, as those of another network": call(
-            self=tensor(*square(size), fill=PROBABILITY), eps=1e-6
-        )
+        "probabilities clamped first": call(self=tensor(*square(size), fill=PROBABILITY), eps=1e-6)
     },
     "special_round": lambda size: {
-        "Numbers rounded to integers: one pass, where tenths take three": call(
-            self=tensor(*square(size))
-        )
+        "Numbers to integers: one pass, where tenths take three": call(self=tensor(*square(size)))
     },
     "add.Tensor sub.Tensor rsub.Tensor": lambda size: {
         "Two terms, one with a factor, as weights and their gradient in a step of descent": call(

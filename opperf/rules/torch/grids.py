@@ -62,10 +62,7 @@ def images(size: Preset) -> tuple[Reading, ...]:
         Reading("Deformable DETR, four points of each query and head, of one level", heads, points),
         Reading("feature maps warped by a flow, to their border", maps, maps[2:], *to_border),
         Reading("labels moved with their images, which are not mixed", crops, crops[2:], "nearest"),
-        Reading(
-            "images warped as augmentation, cubic and mirrored at the border",
-            *(crops, crops[2:], "cubic", "reflection"),
-        ),
+        Reading("images warped, cubic and mirrored", crops, crops[2:], "cubic", "reflection"),
     )
 
 
@@ -78,9 +75,7 @@ def volumes(size: Preset) -> tuple[Reading, ...]:
         Reading("a scan warped to another, of three axes", volume, volume[2:], align=True),
         Reading("a radiance field's grid, at points of rays", planes, (1, rays, 64)),
         Reading("a scan's labels, which are not mixed", volume, volume[2:], "nearest", "border"),
-        Reading(
-            "a scan mirrored at its border, to train with", volume, volume[2:], padding="reflection"
-        ),
+        Reading("a scan mirrored at its border", volume, volume[2:], padding="reflection"),
     )
 
 
@@ -96,8 +91,7 @@ def readings(operator: Operator, size: Preset) -> tuple[Reading, ...]:
 @FAMILIES.add("grid_sampler", "grid_sampler_3d", "grid_sampler_3d_backward")
 @FAMILIES.also("grid_sampler_2d.default", "grid_sampler_2d_backward.default")
 def grid_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images and volumes, with each way to read between and beyond their elements, and backward to
-    the maps and to the places."""
+    """Images and volumes, read in each way between and beyond their elements, and backward."""
     for reading in readings(operator, size):
         passed = call(grad_output=tensor(*reading.output), output_mask=(True, True))
         yield {**taken(operator, passed), **reading.arguments, WHY: reading.why}

@@ -1,5 +1,4 @@
-"""Inputs of PyTorch's products of groups of tokens, such as experts', and of 8-bit floating-point
-matrices with scales."""
+"""Inputs of PyTorch's products of groups of tokens, and of 8-bit matrices with scales."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ def weights(
 
 
 def ends(tokens: int) -> TensorSpec:
-    """Where each expert's tokens end: some experts get twice as many as others, in whole
-    multiples."""
+    """Where each expert's tokens end: some get twice as many as others, in whole multiples."""
     share = tokens // (EXPERTS * MULTIPLE)
     each = [MULTIPLE * (max(1, share // 2) if i % 2 else share) for i in range(EXPERTS - 1)]
     each.append(tokens - sum(each))
@@ -77,8 +75,7 @@ class Layer(NamedTuple):
 
     @property
     def ends(self) -> TensorSpec:
-        """Where each expert's rows end: some get thrice as many as others. Of few rows, most
-        experts have none."""
+        """Where each expert's rows end: some get thrice as many; of few rows, most have none."""
         shares = list(itertools.accumulate((2, 1, 3, 2)[i % 4] for i in range(self.experts)))
         data = [self.rows * share // shares[-1] for share in shares]
         return fixed(self.experts, fill=literal(data), dtype="int32")
@@ -189,8 +186,7 @@ def four_bits(size: Preset) -> Arguments:
 
 
 def swizzled(recipe: int, rows: int, inputs: int) -> tuple[int, int]:
-    """The extents of the scales of blocks: whole tiles of 128 rows and four blocks, in the order in
-    which tensor cores read them."""
+    """The extents of the scales of blocks: whole tiles of 128 rows and four blocks."""
     return 128 * math.ceil(rows / 128), 4 * math.ceil(inputs / BLOCKS[recipe][0] / 4)
 
 
@@ -220,25 +216,16 @@ def scales(recipe: int, rows: int, inputs: int, by_columns: bool) -> TensorSpec:
 
 LLAMA = "Llama 3 8B, feed-forward block,"
 READING = f"{LLAMA} reading 2048 tokens"
+BY_MATRIX = (TENSOR_WISE, TENSOR_WISE)
 BY_ROW, BY_BLOCK = (ROW_WISE, ROW_WISE), (ROW_BLOCKS, SQUARE_BLOCKS)
 SCALED: tuple[tuple[str, tuple[int, int], int, int, int], ...] = (
-    (
-        "16 tokens of BERT-base's width, one scale for each matrix",
-        *((TENSOR_WISE, TENSOR_WISE), 16, UNITS, UNITS),
-    ),
-    (
-        "128 tokens of BERT-base's width, widened, a scale for each token and each output",
-        *(BY_ROW, 128, UNITS, BERT_FORWARD),
-    ),
+    ("16 tokens of BERT-base's width, one scale for each matrix", BY_MATRIX, 16, UNITS, UNITS),
+    ("128 tokens of BERT-base, widened, a scale for each row", BY_ROW, 128, UNITS, BERT_FORWARD),
     *(
         (why, recipes, tokens, LLAMA_UNITS, FEED_FORWARD)
         for why, recipes, tokens in (
             (f"{LLAMA} generating, a scale for each token and each output", BY_ROW, 1),
-            (
-                f"{READING}, a scale for 128 numbers, and for 128 x 128 of the weights",
-                BY_BLOCK,
-                2048,
-            ),
+            (f"{READING}, a scale for 128 numbers, and for 128 x 128 of weights", BY_BLOCK, 2048),
             (f"{READING} in MXFP8, a power of two for each 32 numbers", (MX, MX), 2048),
             (f"{READING} in NVFP4, a scale of 8 bits for each 16 numbers", (NV, NV), 2048),
             (f"{LLAMA} generating in NVFP4, a scale of 8 bits for each 16 numbers", (NV, NV), 1),

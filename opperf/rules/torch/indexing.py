@@ -208,9 +208,7 @@ add_rows(FAMILIES.also, FURTHER)
 
 ROWS: dict[str, Variants] = {
     "one_hot": lambda size: {
-        "labels without a number of classes: the maximum is looked for first": call(
-            self=indices((size.extent(4096),), CLASSES)
-        )
+        "labels: their maximum is found first": call(self=indices((size.extent(4096),), CLASSES))
     }
 }
 add_rows(FAMILIES.add, ROWS)

@@ -1,5 +1,4 @@
-"""Inputs of operators on integers, in the dtypes and ranges that programs have: identifiers of
-64 bits, signed hashes, packed bytes, masks."""
+"""Inputs of operators on integers, in the dtypes and ranges that programs have."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ WIDE, BYTE = "int64", "uint8"
 HALF = 20
 """Bits of one of two indices that are packed into a number: a million of each."""
 
-IDENTIFIERS = below(1 << 2 * HALF)
+IDS = below(1 << 2 * HALF)
 """Such pairs, or identifiers of users and articles: too large for 32 bits."""
 HASHES = below(1 << 31, start=-(1 << 31))
 NIBBLE = 4
@@ -28,6 +27,8 @@ NIBBLE = 4
 BITS_OF_BYTE = 8
 SEED = 0x9E37_79B9_7F4A_7C15 >> 1
 """The golden ratio's bits, with which hash functions mix theirs; half of it fits int64."""
+EXTENTS = below(BUCKETS, start=1)
+"""Of hashed tables."""
 LARGE = below(1 << 31, start=1)
 """Of which a product has less than 63 bits."""
 
@@ -74,7 +75,7 @@ def bits(first: Fill, why: str, columns: int = 1) -> Variants:
 def fields(wide: int, byte: int, whys: tuple[str, str]) -> Variants:
     """The configurations of an operator that takes one of two packed numbers."""
     return lambda size: {
-        whys[0]: vectors(size, self=IDENTIFIERS, other=wide),
+        whys[0]: vectors(size, self=IDS, other=wide),
         whys[1]: vectors(size, BYTE, self=below(256), other=byte),
     }
 
@@ -91,64 +92,36 @@ ROWS: Mapping[str, Variants] = {
     **{
         f"bitwise_{name}.Scalar_Tensor": row(why, self=other, other=fill)
         for name, other, fill, why in (
-            ("and", (1 << HALF) - 1, IDENTIFIERS, "one of two indices in each int64"),
-            ("or", 1 << 2 * HALF, IDENTIFIERS, "a flag above two indices in each int64"),
-            ("xor", SEED, IDENTIFIERS, "hashes in int64 mixed with a seed"),
+            ("and", (1 << HALF) - 1, IDS, "one of two indices in each int64"),
+            ("or", 1 << 2 * HALF, IDS, "a flag above two indices in each int64"),
+            ("xor", SEED, IDS, "hashes in int64 mixed with a seed"),
             ("left_shift", 1, below(63), "the bit of each flag in int64, for sets of labels"),
             ("right_shift", SEED, below(63), "a seed in int64 shifted to each of its bits"),
         )
     },
-    "bitwise_and.Tensor": row(
-        "two sets of forty flags in int64: of both", self=IDENTIFIERS, other=IDENTIFIERS
-    ),
-    "bitwise_left_shift.Tensor": bits(
-        BOOLEAN, "eight flags to the places of a byte's bits", BITS_OF_BYTE
-    ),
+    "bitwise_and.Tensor": row("two sets of forty flags in int64: of both", self=IDS, other=IDS),
+    "bitwise_left_shift.Tensor": bits(BOOLEAN, "eight flags to the bits of a byte", BITS_OF_BYTE),
     "bitwise_left_shift.Tensor_Scalar": row(
         "the first of two indices to its place in each int64", self=below(1 << HALF), other=HALF
     ),
-    "bitwise_not.default": row(
-        "sets of forty flags in int64: those that are not set", self=IDENTIFIERS
-    ),
-    "bitwise_or.Scalar": row(
-        "a flag set above two indices in each int64", self=IDENTIFIERS, other=1 << 2 * HALF
-    ),
-    "bitwise_or.Tensor": row(
-        "two sets of forty flags in int64: of either", self=IDENTIFIERS, other=IDENTIFIERS
-    ),
+    "bitwise_not.default": row("sets of forty flags in int64: those that are not set", self=IDS),
+    "bitwise_or.Scalar": row("a flag above two indices in int64", self=IDS, other=1 << 2 * HALF),
+    "bitwise_or.Tensor": row("two sets of forty flags in int64: of either", self=IDS, other=IDS),
     "bitwise_right_shift.Tensor": bits(below(256), "each bit of bytes, such as a packed mask"),
-    "bitwise_xor.Scalar": row(
-        "hashes in int64, with a seed mixed in", self=IDENTIFIERS, other=SEED
-    ),
-    "bitwise_xor.Tensor": row("two hashes of 64 bits mixed", self=IDENTIFIERS, other=IDENTIFIERS),
-    "bincount.default": row(
-        "bytes of pixels, as a histogram of brightness", BYTE, self=below(256), minlength=256
-    ),
-    "cumsum.default": lambda size: {
-        "a mask of padding in int64, summed to tokens' positions": call(self=padding(size), dim=1)
-    },
-    "div.Scalar_mode": rounded(
-        "identifiers in int64 to blocks of a hundred thousand", self=IDENTIFIERS, other=BUCKETS
-    ),
+    "bitwise_xor.Scalar": row("hashes in int64, with a seed mixed in", self=IDS, other=SEED),
+    "bitwise_xor.Tensor": row("two hashes of 64 bits mixed", self=IDS, other=IDS),
+    "bincount.default": row("a histogram of bytes of pixels", BYTE, self=below(256), minlength=256),
+    "cumsum.default": lambda size: {"int64 masks to positions": call(self=padding(size), dim=1)},
+    "div.Scalar_mode": rounded("identifiers in int64 to their blocks", self=IDS, other=BUCKETS),
     "div.Tensor_mode": rounded(
         "signed hashes in int64, each by the extent of a table of its own",
         self=HASHES,
-        other=below(BUCKETS, start=1),
+        other=EXTENTS,
     ),
-    "eq.Scalar": lambda size: {
-        "where a mask of padding in int64 is zero": call(self=padding(size), other=0)
-    },
-    "eq.Tensor": row(
-        "predicted classes and labels in int64, for accuracy", self=LABELS, other=LABELS
-    ),
-    "floor_divide.Scalar": row(
-        "flat indices in int64 to their rows", self=below(1 << HALF), other=1024
-    ),
-    "gcd.default": row(
-        "large numerators and denominators in int64: more steps than small ones",
-        self=LARGE,
-        other=LARGE,
-    ),
+    "eq.Scalar": lambda size: {"where a mask in int64 is zero": call(self=padding(size), other=0)},
+    "eq.Tensor": row("predictions and labels in int64, for accuracy", self=LABELS, other=LABELS),
+    "floor_divide.Scalar": row("flat indices in int64 to rows", self=below(1 << HALF), other=1024),
+    "gcd.default": row("large numbers in int64: more steps than small", self=LARGE, other=LARGE),
     "ge.Tensor": causal("self", "other", WIDE),
     "gt.Tensor": before("other", "self", WIDE),
     "isin.Tensor_Tensor": lambda size: {
@@ -156,34 +129,16 @@ ROWS: Mapping[str, Variants] = {
             size, elements=nodes(size), test_elements=nodes(size)
         )
     },
-    "lcm.default": row(
-        "large denominators in int64, of fractions that are added: more steps",
-        self=LARGE,
-        other=LARGE,
-    ),
+    "lcm.default": row("large denominators in int64: more steps", self=LARGE, other=LARGE),
     "le.Tensor": before("other", "self", WIDE),
     "lt.Tensor": before("self", "other", WIDE),
     "mode.default": votes("self", "dim", WIDE),
-    "ne.Tensor": row(
-        "predicted classes and labels in int64, for an error rate", self=LABELS, other=LABELS
-    ),
-    "remainder.Scalar": row(
-        "identifiers in int64 to rows of a hashed table", self=IDENTIFIERS, other=BUCKETS
-    ),
-    "remainder.Tensor": row(
-        "signed hashes in int64, each to a table of its own",
-        self=HASHES,
-        other=below(BUCKETS, start=1),
-    ),
-    "argsort.default sort.default": row(
-        "identifiers in int64, as to group their rows", self=IDENTIFIERS
-    ),
-    "argsort.stable sort.stable": row(
-        "identifiers in int64, equal ones in their order", self=IDENTIFIERS, stable=True
-    ),
-    "sum.dim_IntList": lambda size: {
-        "a mask of padding in int64, summed to texts' lengths": call(self=padding(size), dim=(1,))
-    },
+    "ne.Tensor": row("predictions and labels in int64, for errors", self=LABELS, other=LABELS),
+    "remainder.Scalar": row("identifiers in int64 to a hashed table", self=IDS, other=BUCKETS),
+    "remainder.Tensor": row("signed hashes in int64, to their tables", self=HASHES, other=EXTENTS),
+    "argsort.default sort.default": row("identifiers in int64, as to group their rows", self=IDS),
+    "argsort.stable sort.stable": row("identifiers in int64, ties in order", self=IDS, stable=True),
+    "sum.dim_IntList": lambda size: {"int64 masks to lengths": call(self=padding(size), dim=(1,))},
     "_unique.default _unique2.default": lambda size: {
         "ends of sampled edges of a large graph, each node once": vectors(size, self=nodes(size))
     },

@@ -102,12 +102,9 @@ SPLIT: Table = {
     "tensor_split.tensor_indices_or_sections": split("tensor_indices_or_sections", TENSOR),
     **dict.fromkeys(("unbind.int", "unbind_copy.int"), use("unstack", "x=self axis=dim")),
     **{
-        f"{name}.{overload}": split(argument, way, axis)
+        f"{name}.{kind}": split(argument, way, axis)
         for axis, name in enumerate(("vsplit", "hsplit", "dsplit"))
-        for overload, argument, way in (
-            ("array", "indices", INDICES),
-            ("int", "sections", SECTIONS),
-        )
+        for kind, argument, way in (("array", "indices", INDICES), ("int", "sections", SECTIONS))
     },
 }
 
@@ -223,17 +220,11 @@ FURTHER: dict[str, Variants] = {
             tensors=(transposed(tensor(*square(size))),) * LIST_LENGTH, dim=0
         ),
         "one token behind those before it, as the keys of a cache grow": call(
-            tensors=(
-                tensor(few_sentences(size)[0], tokens(size)[1], UNITS),
-                tensor(few_sentences(size)[0], 1, UNITS),
-            ),
-            dim=1,
+            tensors=(tensor(*few_sentences(size)), tensor(few_sentences(size)[0], 1, UNITS)), dim=1
         ),
     },
     "pad_sequence.default": lambda size: {
-        "prompts of different lengths, padded in front, as decoders need them": call(
-            sequences=prompts(size), padding_side="left"
-        )
+        "prompts padded in front, for decoders": call(sequences=prompts(size), padding_side="left")
     },
     "split.Tensor unsafe_split.Tensor split_copy.Tensor": lambda size: {
         "queries, keys and values of GPT-2's one projection, side by side": call(
@@ -241,14 +232,10 @@ FURTHER: dict[str, Variants] = {
         )
     },
     "stack.default": lambda size: {
-        "the time steps of a recurrent layer, which a loop collected": call(
-            tensors=(tensor(size.batch, UNITS),) * size.extent(128), dim=1
-        )
+        "an RNN's time steps": call(tensors=(tensor(size.batch, UNITS),) * size.extent(128), dim=1)
     },
     "chunk.default unsafe_chunk.default": lambda size: {
-        "the four gates of an LSTM's cell, side by side": call(
-            self=tensor(size.batch, PARTS * UNITS), chunks=PARTS, dim=1
-        )
+        "an LSTM's four gates": call(self=tensor(size.batch, PARTS * UNITS), chunks=PARTS, dim=1)
     },
 }
 add_rows(FAMILIES.also, FURTHER)

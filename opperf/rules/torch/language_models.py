@@ -1,5 +1,5 @@
-"""Further inputs of PyTorch's operators as today's language models have them: large products, also
-of quantised weights, long prompts, rotary embeddings, and writes to caches of keys."""
+"""Further inputs of PyTorch's operators as today's language models have them: large products, long
+prompts, rotary embeddings, and writes to caches of keys."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ IN_HALF: Arguments = {DTYPE: HALF}
 @FAMILIES.also("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu")
 @by_role(OPERATIONS)
 def projected(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Queries, keys and values as a projection of tokens leaves them: the heads of a token lie next
-    to each other in memory."""
+    """Queries, keys and values as a projection leaves them, a token's heads next to each other."""
     batch, length = bert.tokens(size)
     dense = tensor(batch, bert.HEADS, length, bert.WIDTH)
     strides = (length * bert.HEADS * bert.WIDTH, bert.WIDTH, bert.HEADS * bert.WIDTH, 1)
@@ -55,8 +54,7 @@ def reading(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 def queries(size: Preset, half: int | None = None) -> TensorSpec:
-    """Queries as a projection leaves them, the heads of a token next to each other; or a half of
-    each head's vector."""
+    """Queries as a projection leaves them, or a half of each head's vector."""
     tokens = prompt(size)
     shape = (1, HEADS, tokens, WIDTH if half is None else WIDTH // 2)
     offset = WIDTH // 2 * half if half else 0
@@ -130,14 +128,10 @@ FURTHER: dict[str, Variants] = {
         for inputs, outputs in [feed_forward(size)]
     },
     "copy_": lambda size: {
-        f"{CACHED}: a slice of it": call(
-            self=first_half(size), src=fixed(*keys(size).shape), **IN_HALF
-        )
+        f"{CACHED}: a slice": call(self=first_half(size), src=fixed(*keys(size).shape), **IN_HALF)
     },
     "neg.default": lambda size: {
-        f"{ROTARY}: the second half of each head, negated": call(
-            self=queries(size, half=1), **IN_HALF
-        )
+        f"{ROTARY}: each head's second half, negated": call(self=queries(size, half=1), **IN_HALF)
     },
     "cat.default": lambda size: {
         f"{ROTARY}: the halves of each head exchanged": call(
@@ -167,7 +161,7 @@ FURTHER: dict[str, Variants] = {
     },
     "index_put.default": lambda size: {
         "Llama 3 8B, the keys of 2048 tokens to slots of a paged cache": call(
-            self=tensor((8 * prompt(size)), KEYS, WIDTH),
+            self=tensor(8 * prompt(size), KEYS, WIDTH),
             indices=(shuffled(prompt(size)),),
             values=tensor(prompt(size), KEYS, WIDTH),
             **IN_HALF,

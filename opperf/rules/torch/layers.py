@@ -68,8 +68,7 @@ def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("alpha_dropout", "feature_dropout", "feature_alpha_dropout")
 def dropout(operator: Operator, size: Preset) -> Rows:
-    """Maps of which whole channels are dropped, and activations of networks that normalise
-    themselves."""
+    """Maps of which whole channels are dropped, and activations of self-normalising networks."""
     whole = (
         ("half of the channels of feature maps", feature_maps(size), 0.5),
         ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), 0.1),
@@ -93,10 +92,7 @@ def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for why, width, by_frequency, drawn in (
         ("BERT-base, word pieces of a batch of sentences", UNITS, False, below),
         ("word vectors, each row's gradient divided by how often it occurs", 300, True, below),
-        (
-            "BERT-base, word pieces as often as in text: many gradients of few rows",
-            *(UNITS, False, zipf),
-        ),
+        ("BERT-base, word pieces as in text: many gradients of few rows", UNITS, False, zipf),
     ):
         # A sparse gradient lists the rows, however often each occurs.
         if (by_frequency or drawn is zipf) and "sparse" in operator.name:
@@ -137,13 +133,12 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     if padded:
         further = {"scale_grad_by_freq": False, "sparse": False}
         further |= {"include_last_offset": True, "padding_idx": 0}
-    weighted = (
-        "features with weights of their own, summed in a factorisation machine",
-        *("sum", 512, 20, 64, below),
-    )
+    weighted = ("a factorisation machine: weighted features, summed", "sum", 512, 20, 64, below)
     for bag in BAGS if padded else (*BAGS, weighted):
         why, kind, count, each, width, drawn = bag
         bags = size.extent(count)
+        if bag is weighted:
+            further = {"per_sample_weights": tensor(bags * each, fill=PROBABILITY)}
         yield {
             WHY: why,
             "weight": tensor(words, width),
@@ -151,11 +146,6 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "offsets": offsets(bags, each, last=padded),
             "mode": KINDS.index(kind),
             **further,
-            **(
-                {"per_sample_weights": tensor(bags * each, fill=PROBABILITY)}
-                if bag is weighted
-                else {}
-            ),
         }
 
 
@@ -164,8 +154,7 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
 )
 @FAMILIES.also("_embedding_bag_per_sample_weights_backward")
 def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Gradients of a table's rows, or of the weights of those that are summed, with what the
-    forward pass keeps."""
+    """Gradients of a table's rows, or of their weights, with what the forward pass keeps."""
     words = size.extent(100_000)
     for why, kind, count, each, width, drawn in (BAGS[0], BAGS[3], BAGS[2]):
         bags = size.extent(count)
@@ -234,16 +223,11 @@ ROWS: dict[str, Variants] = {
     },
     "bilinear": lambda size: {
         why: call(
-            input1=tensor(rows, left),
-            input2=tensor(rows, right),
-            weight=tensor(outputs, left, right),
+            input1=tensor(rows, left), input2=tensor(rows, right), weight=tensor(units, left, right)
         )
-        for why, rows, left, right, outputs in (
+        for why, rows, left, right, units in (
             ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
-            (
-                "neural tensor network, relations of pairs of entities",
-                *(size.extent(512), 100, 100, 4),
-            ),
+            ("neural tensor network, relations of entities", size.extent(512), 100, 100, 4),
             ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
         )
     },

@@ -1,5 +1,4 @@
-"""Families of PyTorch's linear algebra that no other framework has in this form: options, forms
-behind the public operators, and derivatives."""
+"""Families of PyTorch's own linear algebra: options, forms behind public operators, derivatives."""
 
 from __future__ import annotations
 
@@ -48,17 +47,12 @@ def triangular(matrices: str, right: str, size: Preset) -> list[Arguments]:
     made = [
         {matrices: triangle(factor), right: tensor(*factor[:-1], count), **options, WHY: why}
         for why, factor, count in (
-            (
-                "one factor and several right-hand sides, as a Gaussian process whitens",
-                shape,
-                SIDES,
-            ),
-            ("one factor and as many right-hand sides, as an inverse", shape, shape[-1]),
+            ("one factor, several right-hand sides, as a Gaussian process whitens", shape, SIDES),
+            ("one factor, as many right-hand sides, as an inverse", shape, shape[-1]),
             ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, SIDES),
         )
     ]
-    ones = "ones on the diagonal, as the lower factor of LU has"
-    return [*made, {**made[0], "unitriangular": True, WHY: ones}]
+    return [*made, {**made[0], "unitriangular": True, WHY: "ones on the diagonal, as LU's factor"}]
 
 
 def condition(norms: Iterable[tuple[object, str]]) -> Variants:
@@ -73,7 +67,7 @@ def condition(norms: Iterable[tuple[object, str]]) -> Variants:
     ]
 
 
-def product_dtype(names: tuple[str, ...], *shapes: Shape) -> Arguments:
+def product(names: tuple[str, ...], *shapes: Shape) -> Arguments:
     """Matrices in half precision whose product is in single precision."""
     specs = (tensor(*shape, dtype="bfloat16") for shape in shapes)
     return {**dict(zip(names, specs, strict=True)), "out_dtype": "float32"}
@@ -84,29 +78,24 @@ SINGLES = "products of stacks of bfloat16 matrices kept in single precision, as 
 
 
 VARIANTS: dict[str, Variants] = {
-    "mm.dtype": lambda size: {
-        SINGLE: product_dtype(("self", "mat2"), square(size), square(size)[::-1])
-    },
+    "mm.dtype": lambda size: {SINGLE: product(("self", "mat2"), square(size), square(size)[::-1])},
     "addmm.dtype": lambda size: {
         f"{SINGLE}, with a bias": call(
-            **product_dtype(("mat1", "mat2"), square(size), square(size)[::-1]),
+            **product(("mat1", "mat2"), square(size), square(size)[::-1]),
             self=tensor(square(size)[0]),
         )
     },
-    "bmm.dtype": lambda size: {SINGLES: product_dtype(("self", "mat2"), cube(size), cube(size))},
+    "bmm.dtype": lambda size: {SINGLES: product(("self", "mat2"), cube(size), cube(size))},
     "baddbmm.dtype": lambda size: {
         f"{SINGLES}, with a mask": call(
-            **product_dtype(("batch1", "batch2"), cube(size), cube(size)), self=tensor(*cube(size))
+            **product(("batch1", "batch2"), cube(size), cube(size)), self=tensor(*cube(size))
         )
     },
     "cholesky_inverse": lambda size: {
         why: call(self=triangle(factors(size)))
         for factors, why in (
             (matrix_to_factor, "one covariance's factor, for the precision matrix of a Gaussian"),
-            (
-                stack_of_matrices,
-                "a stack of factors of 64 rows, such as a mixture of Gaussians has",
-            ),
+            (stack_of_matrices, "a stack of factors of 64 rows, as a mixture of Gaussians has"),
         )
     },
     "linalg_cond.default": condition(
@@ -132,24 +121,15 @@ VARIANTS: dict[str, Variants] = {
     ],
     "triangular_solve": lambda size: [
         *(rows := triangular("A", "self", size)),
-        {
-            **rows[0],
-            "transpose": True,
-            WHY: "the transposed system, as the second step of solving by Cholesky's factor",
-        },
+        {**rows[0], "transpose": True, WHY: "the transposed system, Cholesky's second step"},
     ],
-    "matrix_H": lambda size: {
-        "a matrix, as a layer's weights: a view": call(self=tensor(*square(size)))
-    },
+    "matrix_H": lambda size: {"a layer's weights: a view": call(self=tensor(*square(size)))},
     "matrix_exp_backward": lambda size: {
         why: call(self=definite(shape), grad=tensor(*shape))
         for half in [matrix_to_diagonalise(size)[0] // 2]
         for shape, why in (
-            (
-                stack_of_matrices(size),
-                "a stack of matrices of 64 rows: the exponentials of blocks of twice the side",
-            ),
-            ((half, half), "one matrix: the exponential of a block of twice the side"),
+            (stack_of_matrices(size), "a stack of matrices of 64 rows: blocks of twice the side"),
+            ((half, half), "one matrix: a block of twice the side"),
         )
     },
     "norm.ScalarOpt_dtype": lambda size: {
@@ -167,15 +147,11 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "trace_backward": lambda size: {
-        "the gradient of a large matrix's trace: an identity matrix, scaled": call(
-            grad=tensor(), sizes=square(size)
-        )
+        "a large matrix's trace: a scaled identity matrix": call(grad=tensor(), sizes=square(size))
     },
     "_linalg_eigh": lambda size: {
         "one covariance matrix": call(A=definite(matrix_to_diagonalise(size))),
-        "one covariance matrix, for its eigenvalues alone": call(
-            A=definite(matrix_to_diagonalise(size)), compute_v=False
-        ),
+        "eigenvalues alone": call(A=definite(matrix_to_diagonalise(size)), compute_v=False),
         "a stack of covariances of 64 variables": call(A=definite(stack_of_matrices(size))),
     },
     "_linalg_eigvals": lambda size: {
@@ -185,9 +161,7 @@ VARIANTS: dict[str, Variants] = {
     "_linalg_svd": lambda size: {
         "a square matrix of weights": call(A=tensor(*matrix_to_diagonalise(size))),
         "many samples of fewer variables": call(A=tensor(*tall(size))),
-        "many samples of fewer variables, for the singular values alone": call(
-            A=tensor(*tall(size)), compute_uv=False
-        ),
+        "many samples, for singular values alone": call(A=tensor(*tall(size)), compute_uv=False),
     },
     "_linalg_det _linalg_slogdet": lambda size: {
         "a stack of covariances of 64 variables": call(A=definite(stack_of_matrices(size))),
@@ -217,14 +191,10 @@ add_rows(FAMILIES.add, VARIANTS)
 
 @FAMILIES.add("_cdist_forward", "_euclidean_dist", "_cdist_backward")
 def distances(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two sets of vectors, the centres of clusters and points of two clouds; for the derivative
-    their distances too, none of them zero."""
+    """Two sets of vectors; for the derivative their distances too, none of them zero."""
     for (*stack, rows, width), why in (
         ((size.extent(1024), 128), "a batch's vectors against centres, as k-means"),
-        (
-            (size.samples(8), size.extent(512), 3),
-            "points of two clouds in space, as Chamfer distance",
-        ),
+        ((size.samples(8), size.extent(512), 3), "points of two clouds, as Chamfer distance"),
     ):
         between = (*stack, rows, rows // 2)
         offered: Arguments = {

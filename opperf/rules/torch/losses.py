@@ -30,8 +30,7 @@ OPTIONS: dict[str, Argument] = {
 
 
 def loss(operation: str, text: str) -> Use:
-    """The use of a loss, whose reduction PyTorch has a number for, and other arguments by
-    `Words`."""
+    """The use of a loss, whose reduction PyTorch has a number for; other arguments by `Words`."""
     words = Words(text, {})
 
     def to_roles(reduction: int = DEFAULT, **arguments: Any) -> dict[str, Any]:
@@ -125,11 +124,7 @@ OPERATIONS: Table = {
 
 FAMILIES = Families()
 
-NOT_FINITE = {
-    "_ctc_loss": NotFinite(
-        "the logarithms of the probability of impossible alignments are infinite"
-    )
-}
+NOT_FINITE = {"_ctc_loss": NotFinite("impossible alignments' log-probabilities are infinite")}
 
 
 def of_forward(operator: Operator, forward: str, size: Preset) -> Iterable[Arguments]:
@@ -188,11 +183,8 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
             shape = ()
         elif operator.name in OF_SAMPLES:
             shape = data.shape[:1]
-        yield {
-            "grad_output": tensor(*shape),
-            **made,
-            **{name: make(data) for name, make in saved.items()},
-        }
+        results = {name: make(data) for name, make in saved.items()}
+        yield {"grad_output": tensor(*shape), **made, **results}
 
 
 GPU: Arguments = {"blank": 0, "deterministic": True, "zero_infinity": False}
