@@ -84,9 +84,7 @@ OPERATIONS: Table = merge(
     },
 )
 
-
 FAMILIES = Families()
-
 
 RANDOM_SLOPES = between(0.125, 1 / 3)
 """Slopes that a randomised ReLU draws by default."""
@@ -139,7 +137,6 @@ DERIVATIVES: dict[str, Derivative] = {
     "threshold_backward": _of_input(threshold=0.0),
 }
 """Arguments of derivatives beside the gradient of the result."""
-
 
 FORWARD = {
     "hardshrink_backward": "hard_shrink",
@@ -248,7 +245,6 @@ ROWS_BY_NAME: dict[str, Variants] = {
     "_safe_softmax": lambda size: {"BERT-base, scores": call(self=tensor(*scores(size)), dim=-1)},
 }
 add_rows(FAMILIES.add, ROWS_BY_NAME)
-
 
 FURTHER: dict[str, Variants] = {
     "softplus": lambda size: {

@@ -239,10 +239,8 @@ FURTHER: dict[str, Variants] = {
 }
 add_rows(FAMILIES.also, FURTHER)
 
-
 BODIES = "opperf.frameworks.torch.bodies"
 """Module of opperf's own functions that PyTorch's take. Planning must not import it."""
-
 
 MASKS = {
     "causal": "causal",

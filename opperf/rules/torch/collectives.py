@@ -18,7 +18,6 @@ SUMS = "Llama 3 8B, tensor parallel: a layer's sums"
 GROUP = "0"
 """PyTorch's name of the first group of a program."""
 
-
 NOT_BENCHMARKED = dict.fromkeys(
     (f"_c10d_functional::{name}" for name in ("isend", "irecv", "batch_p2p_ops")),
     "the other process has to make another call, which receives what this one sends",

@@ -46,20 +46,15 @@ OPERATIONS: Table = merge(
     },
 )
 
-
 FAMILIES = Families()
 
 FIRST, LAST, KEPT = map(MemoryFormat, ("contiguous", "channels_last", "preserve"))
-
 
 OTHER_DTYPES = ("float16", "float32")
 """Dtype to convert to: the first that is not the tensor's own."""
 
 
-@FAMILIES.add(
-    *("to.device", "to.dtype", "to.dtype_layout"),
-    replaces="what it does depends on the dtypes of its input and its result",
-)
+@FAMILIES.add("to.device", "to.dtype", "to.dtype_layout", replaces="it depends on both dtypes")
 def to_dtype(operator: Operator, size: Preset) -> Rows:
     """Tensors that are converted, and one that is of that dtype already."""
     own = tensor(*square(size))
@@ -108,7 +103,6 @@ OWN: dict[str, Row | Variants] = {
     },
 }
 add_rows(FAMILIES.add, OWN, replaces="what it does depends on its tensors' layouts and dtypes")
-
 
 PLAIN: dict[str, Argument] = {
     **{"dim": 0, "min": 2, "size": 8, "memory_format": FIRST},
@@ -202,7 +196,6 @@ ROWS: dict[str, Variants] = {
     },
 }
 add_rows(FAMILIES.add, ROWS)
-
 
 FURTHER: dict[str, Variants] = {
     "clone": lambda size: {

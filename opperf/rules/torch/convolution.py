@@ -174,11 +174,9 @@ def of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
         made = convolution_arguments(operator, inputs)
         if made is not None:
             off = {
-                parameter.name: False
-                for parameter in operator.parameters
-                if parameter.kind is Kind.BOOL
-                and parameter.required
-                and parameter.name != "transposed"
+                flag.name: False
+                for flag in operator.parameters
+                if flag.kind is Kind.BOOL and flag.required and flag.name != "transposed"
             }
             yield {WHY: roles[WHY], **made, **off}
 
@@ -240,10 +238,7 @@ BORDERS_BY_WORD = {
 """By operator: why, the border, a sample's extents, filters, the kernel's extent, its dilation."""
 
 
-@FAMILIES.add(
-    *(f"{name}.padding" for name in BORDERS_BY_WORD),
-    replaces="a word stands for the border, which strides and other borders exclude",
-)
+@FAMILIES.add(*(f"{name}.padding" for name in BORDERS_BY_WORD), replaces="the border is a word")
 def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers with the word for the border that keeps the extents, and with that for none."""
     for why, border, sample, filters, kernel, dilation in BORDERS_BY_WORD[operator.name]:

@@ -80,7 +80,6 @@ OPERATIONS: Table = merge(
     },
 )
 
-
 FAMILIES = Families()
 
 NOT_BENCHMARKED = {
@@ -204,7 +203,6 @@ OWN: dict[str, Variants] = {
 }
 
 add_rows(FAMILIES.add, OWN, replaces="its numbers are Python's, tensors or both, by overload")
-
 
 FRAME = 400
 """Samples of a frame of 25 ms at 16 kHz."""

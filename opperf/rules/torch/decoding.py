@@ -39,7 +39,6 @@ DeepSeek-AI, "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Expert
 WIDE_HEAD = 256
 """Numbers of a head of Gemma 3."""
 
-
 ABSORBED = "DeepSeek-V2-Lite generating: each head's query by its matrix, to the latent space"
 QUERIES = tensor(LATENT_HEADS, 1, HEAD)
 """A new token's query of each head."""
@@ -187,7 +186,7 @@ ROWS: Mapping[str, Variants] = {
         "Llama 3, 512 tokens, each among 128256": call(
             self=tensor(size.extent(512, least=16), words(size)),
             target=fixed(size.extent(512, least=16), fill=below(words(size)), dtype="int64"),
-            **{DTYPE: HALF, TAGS: ("train", OUTSIDE)},
+            **IN_HALF | {TAGS: ("train", OUTSIDE)},
         )
     },
     "rms_norm.default": lambda size: {
@@ -196,7 +195,7 @@ ROWS: Mapping[str, Variants] = {
             normalized_shape=(layer_width(size, UNITS),),
             weight=tensor(layer_width(size, UNITS), fill=POSITIVE),
             eps=1e-5,
-            **{DTYPE: HALF, TAGS: (OUTSIDE,)},
+            **IN_HALF | {TAGS: (OUTSIDE,)},
         )
     },
     "silu.default": lambda size: {f"{GATED}: gates": call(self=hidden(size), **IN_HALF)},

@@ -33,7 +33,6 @@ FAMILIES.derive(IN_BFLOAT16, "argmax.default log_softmax.int", DECODE)
 FAMILIES.derive(IN_BFLOAT16, "linear.default", TOKENS)
 FAMILIES.derive(IN_BFLOAT16, "conv2d.default", POINTWISE)
 
-
 LAST = in_layout("channels last in memory", channels_last, configurations.CHANNELS_LAST)
 SCALED = [f"upsample_{mode}2d" for mode in ("nearest", "bilinear", "bicubic")]
 BORDERS = [f"{mode}_pad{axes}d" for mode in FIXED for axes in (2, 3)]

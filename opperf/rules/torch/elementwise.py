@@ -113,10 +113,7 @@ THREE: dict[str, tuple[str, Callable[[TensorSpec], Arguments]]] = {
         "Adam's mean square, to which a thousandth of the gradient's square is added",
         lambda one: call(self=one, tensor1=one, tensor2=one, value=0.001),
     ),
-    "lerp.Scalar": (
-        "a moving average, as Adam's mean gradient: one weight for all",
-        lambda one: call(self=one, end=one, weight=0.1),
-    ),
+    "lerp.Scalar": ("a moving average, as Adam's", lambda one: call(self=one, end=one, weight=0.1)),
     "lerp.Tensor": (
         "between two tensors, with a weight for each element",
         lambda one: call(self=one, end=one, weight=with_fill(one, PROBABILITY)),
@@ -176,7 +173,6 @@ OWN: dict[str, Variants] = {
     }
 }
 add_rows(FAMILIES.add, OWN, replaces="its bounds are tensors")
-
 
 FURTHER: dict[str, Variants] = {
     "bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor": lambda size: [

@@ -187,7 +187,6 @@ VARIANTS: Mapping[str, Variants] = {
 
 add_rows(FAMILIES.add, VARIANTS, replaces="its indices are such as each overload takes")
 
-
 FURTHER: Mapping[str, Variants] = {
     "gather.default": picked_by_one_index,
     "index.Tensor": lambda size: {
@@ -202,9 +201,7 @@ FURTHER: Mapping[str, Variants] = {
 }
 """Other kinds of indices, beside the inputs of recorded runs."""
 
-
 add_rows(FAMILIES.also, FURTHER)
-
 
 ROWS: dict[str, Variants] = {
     "one_hot": lambda size: {

@@ -114,9 +114,7 @@ ROWS: Mapping[str, Variants] = {
     "cumsum.default": lambda size: {"int64 masks to positions": call(self=padding(size), dim=1)},
     "div.Scalar_mode": rounded("identifiers in int64 to their blocks", self=IDS, other=BUCKETS),
     "div.Tensor_mode": rounded(
-        "signed hashes in int64, each by the extent of a table of its own",
-        self=HASHES,
-        other=EXTENTS,
+        "signed hashes in int64, each by the extent of its own table", self=HASHES, other=EXTENTS
     ),
     "eq.Scalar": lambda size: {"where a mask in int64 is zero": call(self=padding(size), other=0)},
     "eq.Tensor": row("predictions and labels in int64, for accuracy", self=LABELS, other=LABELS),

@@ -177,7 +177,6 @@ JOINED: Table = {
 
 OPERATIONS: Table = merge(SPLIT, JOINED)
 
-
 FAMILIES = Families()
 
 

@@ -64,7 +64,6 @@ def queries(size: Preset, half: int | None = None) -> TensorSpec:
 
 ROTARY = "Llama 3 8B, rotary embedding of 2048 tokens"
 
-
 CACHED = "Llama 3 8B, the keys of 2048 tokens to a cache of 4096"
 
 

@@ -187,17 +187,15 @@ def embedding_bag_gradient(operator: Operator, size: Preset) -> Iterable[Argumen
 def pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Maps and images, at a factor of two and more."""
     shuffles = operator.name == "pixel_shuffle"
-    for why, channels, side, times in (
+    for why, channels, side, by in (
         ("between ESPCN's last maps and its images, three times as large", 3, 72, 3),
         ("between EDSR's 64 channels and maps twice as large", 64, 48, 2),
         ("between Swin-T's 96 channels and the 384 of its merged patches", 96, 28, 2),
     ):
-        small = batch, _, rows, columns = network_maps(
-            size, channels * times**2, side, side, samples=4
-        )
-        shape = small if shuffles else (batch, channels, rows * times, columns * times)
+        small = batch, _, high, wide = network_maps(size, channels * by**2, side, side, samples=4)
+        shape = small if shuffles else (batch, channels, high * by, wide * by)
         factor = "upscale_factor" if shuffles else "downscale_factor"
-        yield {WHY: why, "self": tensor(*shape), factor: times}
+        yield {WHY: why, "self": tensor(*shape), factor: by}
 
 
 ROWS: dict[str, Variants] = {
@@ -244,7 +242,6 @@ ROWS: dict[str, Variants] = {
     },
 }
 add_rows(FAMILIES.add, ROWS)
-
 
 FURTHER: dict[str, Variants] = {
     "linear": lambda size: {

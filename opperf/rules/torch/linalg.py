@@ -76,7 +76,6 @@ def product(names: tuple[str, ...], *shapes: Shape) -> Arguments:
 SINGLE = "a product of bfloat16 matrices kept in single precision, as a loss's logits"
 SINGLES = "products of stacks of bfloat16 matrices kept in single precision, as attention's scores"
 
-
 VARIANTS: dict[str, Variants] = {
     "mm.dtype": lambda size: {SINGLE: product(("self", "mat2"), square(size), square(size)[::-1])},
     "addmm.dtype": lambda size: {

@@ -21,11 +21,7 @@ REDUCTIONS = ("none", "mean", "sum")
 DEFAULT = 1
 """PyTorch's default, the mean."""
 
-
-OPTIONS: dict[str, Argument] = {
-    **{"ignore_index": -100, "p": 1},
-    **dict.fromkeys(("beta", "delta", "margin"), 1.0),
-}
+OPTIONS: Arguments = {"ignore_index": -100, "p": 1, "beta": 1.0, "delta": 1.0, "margin": 1.0}
 """The defaults of a loss's options, which the operators behind it require."""
 
 
@@ -121,7 +117,6 @@ OPERATIONS: Table = {
     ),
 }
 
-
 FAMILIES = Families()
 
 NOT_FINITE = {"_ctc_loss": NotFinite("impossible alignments' log-probabilities are infinite")}
@@ -140,7 +135,6 @@ def of_forward(operator: Operator, forward: str, size: Preset) -> Iterable[Argum
 
 Saved = Callable[[TensorSpec], TensorSpec]
 """Makes a result of the forward call, which the derivative takes, from the scores' tensor."""
-
 
 RIGHT = 4
 """Right classes of a sample, on average: as many as `TAGS` has, some of them twice."""
