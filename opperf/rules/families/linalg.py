@@ -133,7 +133,7 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     shape, stack = matrix_to_factor(size), stack_of_matrices(size)
     for why, matrices, right in (
         ("one right-hand side, as a step of Newton's method", definite(shape), shape[:1]),
-        ("as many right-hand sides as unknowns, most of the time", definite(shape), shape),
+        ("as many right-hand sides as unknowns, as expm's", definite(shape), shape),
         (
             "small systems, several right-hand sides each, as Kalman filters",
             definite(stack),

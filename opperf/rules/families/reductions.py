@@ -100,7 +100,10 @@ def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, .
 
 def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
     """Those of `along_one`, and feature maps along all axes but the channels'."""
-    return (*along_one(size), Reduced(feature_maps(size), (0, 2, 3), "all axes but the channels'"))
+    return (
+        *along_one(size),
+        Reduced(feature_maps(size), (0, 2, 3), "each channel, all but one axis"),
+    )
 
 
 MASKED = (

@@ -153,11 +153,10 @@ def joined(why: str) -> Variants:
 
 ROWS: dict[str, Variants] = {
     "reshape": lambda size: {
-        "a matrix to one vector, as flat gradients are": call(x=tensor(*square(size)), shape=(-1,)),
         # BERT-large's vectors are as long as the rows at the default size.
         "each row to a matrix, as BERT-large's units to their heads": call(
             x=tensor(*square(size)), shape=(square(size)[0], 16, -1)
-        ),
+        )
     },
     "transpose": lambda size: {
         why: call(x=tensor(*shape), **({"axes": axes} if axes else {}))

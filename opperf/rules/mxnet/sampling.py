@@ -209,7 +209,7 @@ NUMBERS: dict[str, tuple[Arguments, Arguments, str]] = {
 """Scalar parameters of distributions by the operator: ordinary ones, and those of another algorithm
 or dtype, with why."""
 
-FORMS = ("a square matrix", "many short rows")
+FORMS = ("a matrix of long rows", "many short rows")
 """Descriptions of the two shapes of draws."""
 
 

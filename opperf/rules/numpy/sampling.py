@@ -319,7 +319,7 @@ SEVERAL: dict[str, Variants] = {
         "all elements of a table, across rows and columns, as a null model",
     ),
     "shuffle": to_permute(
-        "a vector in place, as the order of samples before an epoch",
+        "a vector in place, as the labels of a permutation test",
         "a table's rows in place, as samples before an epoch: each through a buffer",
     ),
 }

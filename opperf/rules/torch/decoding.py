@@ -165,6 +165,9 @@ ROWS: Mapping[str, Variants] = {
     "log_softmax.int": lambda size: {
         f"{NEXT}: log-probabilities": call(self=scores(size), dim=-1, **STEP)
     },
+    "logsumexp.default": lambda size: {
+        f"{NEXT}: what turns logits to log-probabilities": call(self=scores(size), dim=-1, **STEP)
+    },
     "tanh.default": lambda size: {
         "Gemma 2, next words of a batch: logits of 256000, softly capped": call(
             self=fixed(max(1, size.batch // 4), words(size, GEMMA)), **NEW_TOKEN

@@ -19,18 +19,19 @@ for _names in (
     "mm.default addmm.default bmm.default baddbmm.default matmul scaled_dot_product_attention",
     "layer_norm native_layer_norm native_layer_norm_backward rms_norm group_norm native_group_norm",
     "softmax.int _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data",
-    "cross_entropy_loss logsumexp gelu.default gelu_backward silu.default silu_backward",
+    "cross_entropy_loss gelu.default gelu_backward silu.default silu_backward",
     "relu.default threshold_backward sigmoid.default tanh.default glu.default add.Tensor",
     "mul.Tensor sub.Tensor div.Tensor neg.default rsqrt.default exp.default cos.default",
-    "sin.default pow.Tensor_Scalar where.self masked_fill.Scalar native_dropout mean.dim",
-    "sum.dim_IntList amax topk cumsum.default convolution convolution_backward max_pool2d",
+    "sin.default pow.Tensor_Scalar where.self masked_fill.Scalar native_dropout topk",
+    "convolution convolution_backward max_pool2d",
     "upsample_nearest2d.default embedding.default embedding_dense_backward index_select.default",
     "gather.default cat.default clone.default copy_ index_put.default index_copy.default",
     "slice_scatter",
 ):
     FAMILIES.derive(IN_BFLOAT16, _names)
-FAMILIES.derive(IN_BFLOAT16, "argmax.default log_softmax.int", DECODE)
+FAMILIES.derive(IN_BFLOAT16, "argmax.default log_softmax.int logsumexp.default", DECODE)
 FAMILIES.derive(IN_BFLOAT16, "linear.default", TOKENS)
+FAMILIES.derive(IN_BFLOAT16, "mean.dim sum.dim_IntList amax cumsum.default", ROWS)
 FAMILIES.derive(IN_BFLOAT16, "conv2d.default", POINTWISE)
 
 LAST = in_layout("channels last in memory", channels_last, configurations.CHANNELS_LAST)

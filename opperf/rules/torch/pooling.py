@@ -48,7 +48,7 @@ class Pool(NamedTuple):
 
 
 MAXIMA = {
-    1: (Pool("M5, on sound", (128, 2000), 4, 4), Pool("a TCN, between blocks", (64, 400), 2, 2)),
+    1: (Pool("M5, on sound", (128, 2000), 4, 4), Pool("ED-TCN, first layer", (64, 400), 2, 2)),
     2: (
         Pool("ResNet, after the first layer", (64, 112, 112), 3, 2, pad=1),
         Pool("VGG-16, after the second block", (128, 112, 112), 2, 2),
