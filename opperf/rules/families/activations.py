@@ -56,10 +56,7 @@ ACTIVATIONS: dict[str, Uses] = {
     "elu": (("ELU's own network on CIFAR-100, its first layers", maps(192, 32)), *LAYERS[1:]),
     "gelu": (
         ("BERT-base, inside its feed-forward blocks", feed_forward),
-        (
-            "ConvNeXt-T, stage 1, channels widened fourfold",
-            lambda size: channels_last(network_maps(size, 384, 56, 56)),
-        ),
+        ("ConvNeXt-T, stage 1, widened", lambda size: channels_last(maps(384, 56)(size))),
     ),
     "gelu_tanh": (
         ("GPT-2, inside its feed-forward blocks", lambda size: text(size, 3072)),
@@ -102,8 +99,7 @@ PARAMETERS: dict[str, dict[str, Argument]] = {
     "leaky_relu": {"slope": 0.1},
     "soft_shrink": {"threshold": 0.5},
 }
-"""The parameters of activations that have any, as networks and papers have them: TorchANI's and
-Darknet's slopes, the others as first published."""
+"""As networks and papers have them: TorchANI's and Darknet's slopes, others as first published."""
 
 
 @FAMILIES.operation(*ACTIVATIONS)
@@ -119,11 +115,7 @@ def activation(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def glu(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Halves of vectors, and halves of channels."""
     for why, shape, axis in (
-        (
-            "Conformer, its convolution's gates: halves of a step's vector",
-            sentences(size, 1024),
-            -1,
-        ),
+        ("Conformer, its convolution's gates: halves of each vector", sentences(size, 1024), -1),
         ("gated convolutions, halves of channels: far apart in memory", feature_maps(size, 128), 1),
     ):
         yield {WHY: why, "x": tensor(*shape), "axis": axis}

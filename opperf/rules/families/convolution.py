@@ -18,8 +18,6 @@ from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
-SCALE = 2
-"""Factor by which signals and maps are enlarged."""
 DILATION = 2
 
 
@@ -32,37 +30,27 @@ def sliding_roles(window: Window) -> Roles:
     }
 
 
-def group_roles(window: Window) -> Roles:
-    """Number of groups of channels, where there are several."""
-    return {"groups": window.groups} if window.groups > 1 else {}
-
-
-def bias_role(window: Window, biased: bool) -> Roles:
-    """A bias for each filter, where the layer has one: where no normalisation follows."""
-    return {"bias": tensor(window.filters)} if biased else {}
-
-
 def layer(window: Window, biased: bool = True) -> Roles:
-    """A convolution's inputs."""
+    """A convolution's inputs, with a bias where no normalisation follows."""
     inputs = window.shape[1] // window.groups
     return {
         "data": tensor(*window.shape),
         "weight": tensor(window.filters, inputs, *window.along(window.kernel)),
-        **bias_role(window, biased),
+        **({"bias": tensor(window.filters)} if biased else {}),
         **sliding_roles(window),
-        **group_roles(window),
+        **({"groups": window.groups} if window.groups > 1 else {}),
     }
 
 
 def text(size: Preset) -> Shape:
-    """Shape of a batch of sentences as Kim's classifier takes them, a vector of 300 numbers for
-    each word."""
+    """Shape of a batch of sentences as Kim's classifier takes them, words of 300 numbers."""
     return (size.batch, 300, size.extent(50, least=8))
 
 
 @FAMILIES.operation("convolution")
 def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for images, then of one for text and of one for video."""
+    grouped = feature_maps(size, 128)
     # Half of the images, or a quarter, where a layer takes long.
     halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
     third = network_maps(size, 256, 14, 14, samples=4)
@@ -75,11 +63,7 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("ResNet-50, stage 2, halving the map", Window(halved, 128, stride=2, pad=1), False),
         ("ResNet-50, stage 3, 3 x 3", Window(third, 256, pad=1), False),
         ("ResNet-50, stage 4, 3 x 3", Window(fourth, 512, pad=1), False),
-        (
-            "ResNeXt-50 (32 x 4d), stage 1, 32 groups",
-            Window(feature_maps(size, 128), 128, pad=1, groups=32),
-            False,
-        ),
+        ("ResNeXt-50 (32 x 4d), stage 1", Window(grouped, 128, pad=1, groups=32), False),
         ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512), False),
         ("MobileNet, pointwise", Window(sixteenth, 512, kernel=1), False),
         ("DeepLab, stage 3, dilated", Window(eighth, 256, pad=DILATION, dilate=DILATION), False),
@@ -98,34 +82,14 @@ def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for images, then of one for sound and of one for video."""
     maps = functools.partial(network_maps, size)
     for why, kind, window in (
-        (
-            "ResNet, after the first layer",
-            "max",
-            Window(maps(64, 112, 112), kernel=3, stride=2, pad=1),
-        ),
-        (
-            "VGG-16, after the second block",
-            "max",
-            Window(maps(128, 112, 112, multiple=2), kernel=2, stride=2),
-        ),
-        (
-            "DenseNet-121, first transition",
-            "avg",
-            Window(feature_maps(size, 128), kernel=2, stride=2),
-        ),
-        (
-            "Inception v3, blocks of 35 x 35 pixels",
-            "avg",
-            Window(maps(192, 35, 35), kernel=3, pad=1),
-        ),
+        ("ResNet, first pooling", "max", Window(maps(64, 112, 112), kernel=3, stride=2, pad=1)),
+        ("VGG-16, block 2", "max", Window(maps(128, 112, 112, multiple=2), kernel=2, stride=2)),
+        ("DenseNet-121, transition 1", "avg", Window(feature_maps(size, 128), kernel=2, stride=2)),
+        ("Inception v3, blocks of 35 x 35", "avg", Window(maps(192, 35, 35), kernel=3, pad=1)),
         ("Inception v3, between blocks", "max", Window(maps(288, 35, 35), kernel=3, stride=2)),
+        ("M5, on sound in 1D", "max", Window(maps(128, 2000, multiple=4), kernel=4, stride=4)),
         (
-            "M5, on sound, in one dimension",
-            "max",
-            Window(maps(128, 2000, multiple=4), kernel=4, stride=4),
-        ),
-        (
-            "C3D, after the second layer, in three dimensions",
+            "C3D, after the second layer",
             "max",
             Window(maps(128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2),
         ),
@@ -159,8 +123,7 @@ def max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("adaptive_average_pooling")
 def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps, pooled to one number and to the grids of PSPNet, whose maps are an eighth of
-    the image's extents."""
+    """Maps pooled to one number, and to PSPNet's grids, of an eighth of the image's extents."""
     pyramid = network_maps(size, 2048, 60, 60, samples=1)
     for shape, cells, why in (
         (feature_maps(size), 1, "each map to one number, as before a classifier"),
@@ -201,46 +164,24 @@ def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     }
 
 
+@FAMILIES.operation("deconvolution")
+def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of networks for images, then of one for speech and of one for volumes."""
+    maps = functools.partial(network_maps, size)
+    for why, window, biased in (
+        ("DCGAN, generator, second layer", Window(maps(512, 8, 8), 256, 4, 2, pad=1), False),
+        ("U-Net, the second enlargement", Window(maps(512, 28, 28, samples=2), 256, 2, 2), True),
+        ("FCN, each class separately", Window(maps(21, 32, 32), 21, 4, 2, pad=1, groups=21), False),
+        ("HiFi-GAN, first enlargement, in 1D", Window(maps(512, 32), 256, 16, 8, pad=4), True),
+        ("3D U-Net, an enlargement", Window(maps(256, 16, 16, 8, samples=1), 256, 2, 2), True),
+    ):
+        filters = window.filters // window.groups
+        weight = tensor(window.shape[1], filters, *window.along(window.kernel))
+        notes = {WHY: why, TAGS: (PAPER,) if window.groups > 1 else ()}
+        yield {**notes, **layer(window, biased), "weight": weight}
+
+
 VARIANTS: dict[str, Variants] = {
-    "deconvolution": lambda size: [
-        {
-            **{WHY: why, TAGS: (PAPER,) if window.groups > 1 else ()},
-            "data": tensor(*window.shape),
-            "weight": tensor(
-                window.shape[1], window.filters // window.groups, *window.along(window.kernel)
-            ),
-            **bias_role(window, biased),
-            **sliding_roles(window),
-            **group_roles(window),
-        }
-        for why, window, biased in (
-            (
-                "DCGAN, the generator's second layer, without a bias",
-                Window(network_maps(size, 512, 8, 8), 256, 2 * SCALE, SCALE, pad=1),
-                False,
-            ),
-            (
-                "U-Net, the second enlargement",
-                Window(network_maps(size, 512, 28, 28, samples=2), 256, SCALE, SCALE),
-                True,
-            ),
-            (
-                "FCN, which enlarges the map of each class separately",
-                Window(network_maps(size, 21, 32, 32), 21, 2 * SCALE, SCALE, pad=1, groups=21),
-                False,
-            ),
-            (
-                "HiFi-GAN, the first enlargement of speech, in one dimension",
-                Window(network_maps(size, 512, 32), 256, 16, 8, pad=4),
-                True,
-            ),
-            (
-                "3D U-Net, an enlargement, in three dimensions",
-                Window(network_maps(size, 256, 16, 16, 8, samples=1), 256, SCALE, SCALE),
-                True,
-            ),
-        )
-    ],
     "global_pooling": lambda size: [
         {WHY: why, "data": tensor(*shape), "kind": kind}
         for why, kind, shape in (

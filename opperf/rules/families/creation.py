@@ -1,5 +1,4 @@
-"""Operations that create tensors or interpolate, combine several without arithmetic, or take one
-apart."""
+"""Operations that create tensors, interpolate, combine without arithmetic or take apart."""
 
 from __future__ import annotations
 
@@ -22,9 +21,7 @@ KNOTS, RATE = 64, 4
 
 def window(**parameter: Argument) -> Variants:
     """The length of a window, that of a long signal, and its parameter if it has one."""
-    return lambda size: {
-        "a window, before a Fourier transform": call(length=vector(size)[0], **parameter)
-    }
+    return lambda size: {"a Fourier transform's window": call(length=vector(size)[0], **parameter)}
 
 
 def triangle(why: str) -> Variants:
@@ -58,9 +55,7 @@ ROWS: dict[str, Variants] = {
     "kaiser_window": window(beta=BETA),
     "eye": lambda size: {
         "an identity matrix, as is added to a covariance matrix": call(rows=square(size)[0]),
-        "a wide matrix with ones beside the diagonal, as a shift by one step": call(
-            rows=square(size)[0], columns=2 * square(size)[1], offset=1
-        ),
+        "a shift by one step": call(rows=square(size)[0], columns=2 * square(size)[1], offset=1),
     },
     "tri tril_indices": triangle("the lower triangle of a matrix, for a mask of causal attention"),
     "triu_indices": triangle("the upper triangle of a large matrix, as each pair of points once"),
@@ -72,9 +67,7 @@ ROWS: dict[str, Variants] = {
         "a matrix of one number, as a first state": call(x=fixed(*square(size)), value=2.0),
         "a smaller one, which stays in cache, as labels": call(x=fixed(*in_cache(size)), value=2.0),
     },
-    "vandermonde": lambda size: {
-        "powers up to a cubic's of many numbers": call(x=tensor(*line(size)), columns=4)
-    },
+    "vandermonde": lambda size: {"powers up to cubes": call(x=tensor(*line(size)), columns=4)},
     "interpolate": lambda size: {
         "many points in a short table, as a calibration or a curve of colours": call(
             x=fixed(*vector(size), fill=between(0, KNOTS - 1)),
@@ -91,9 +84,7 @@ ROWS: dict[str, Variants] = {
         "a few large matrices, as the covariances of independent groups": call(
             tensors=tensors([tensor(size.extent(512), size.extent(512))] * LIST_LENGTH)
         ),
-        "many small matrices, as a batch of molecules in one graph": call(
-            tensors=tensors([tensor(16, 16)] * size.extent(64))
-        ),
+        "small: a batch of molecules": call(tensors=tensors([tensor(16, 16)] * size.extent(64))),
     },
     "broadcast_together": lambda size: {
         "a column and a row, as each pair of two lists": call(
@@ -119,9 +110,7 @@ ROWS: dict[str, Variants] = {
             tensors=tensors(tensor(length, 80) for length in lengths(size)), value=0.0
         ),
         "sentences of word numbers to one batch, as a data loader's collate function": call(
-            tensors=tensors(
-                fixed(length, fill=below(WORDS), dtype="int64") for length in lengths(size)
-            ),
+            tensors=tensors(fixed(n, fill=below(WORDS), dtype="int64") for n in lengths(size)),
             value=0,
         ),
     },

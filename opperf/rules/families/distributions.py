@@ -1,5 +1,4 @@
-"""Functions of probability distributions: densities, cumulative probabilities and their
-inverses."""
+"""Functions of probability distributions: densities, their sums and the inverses of these."""
 
 from __future__ import annotations
 
@@ -47,15 +46,19 @@ LOC_BELOW = {"loc": between(-0.5, 0.0), "scale": POSITIVE}
 """Of distributions of positive numbers: points from 0.1 on are in the support."""
 INTERVAL = {"loc": between(-0.5, 0.0), "scale": between(1.5, 2.0)}
 """Of distributions of the unit interval: points in it stay in the support."""
-SHAPES = {"a": between(0.5, 5.0), "b": between(0.5, 5.0)}
+SHAPE = between(0.5, 5.0)
+SHAPES = {"a": SHAPE, "b": SHAPE}
+ENDS = {"a": between(-4.0, -3.0), "b": between(3.0, 4.0)}
+"""Of a truncated distribution."""
 TRIALS = 16
+COUNTS, DRAWS = below(TRIALS), below(2 * TRIALS, TRIALS)
 ANGLES = between(-3.0, 3.0)
 POSITIVE_POINTS = between(0.1, 5.0)
 """Below and above most means."""
 
 
-class Distribution(NamedTuple):
-    """Fills that keep every function of a distribution finite."""
+class Fills(NamedTuple):
+    """Fills with which every function of a distribution is finite."""
 
     points: Fill
     parameters: Mapping[str, Fill]
@@ -65,62 +68,37 @@ class Distribution(NamedTuple):
     """Parameters that are integers."""
     constants: tuple[str, ...] = ()
     """Parameters in which the sums have no derivative."""
-    has_slow_sums: bool = False
-    """Whether a sum takes a microsecond for each element, or its derivative does: a series, or
-    many passes."""
+    slow_sums: bool = False
+    """Whether a sum or its derivative, a series, takes a microsecond for each element."""
 
 
-DISTRIBUTIONS: dict[str, Distribution] = {
-    "bernoulli": Distribution(BOOLEAN, {"p": PROBABILITY}, is_discrete=True),
-    "beta": Distribution(
-        PROBABILITY, {**SHAPES, **INTERVAL}, constants=("a", "b"), has_slow_sums=True
-    ),
-    "beta_binomial": Distribution(
-        below(TRIALS), {"n": below(2 * TRIALS, TRIALS), **SHAPES}, is_discrete=True, whole=("n",)
-    ),
-    "binomial": Distribution(
-        below(TRIALS),
-        {"n": below(2 * TRIALS, TRIALS), "p": PROBABILITY},
-        is_discrete=True,
-        whole=("n",),
-    ),
-    "cauchy": Distribution(NORMAL, LOC_AND_SCALE),
-    "chi_square": Distribution(POSITIVE_POINTS, {"df": ABOVE_ONE, **LOC_BELOW}, has_slow_sums=True),
-    "exponential": Distribution(POSITIVE_POINTS, LOC_BELOW),
-    "gamma": Distribution(
-        POSITIVE_POINTS, {"a": between(0.5, 5.0), **LOC_BELOW}, has_slow_sums=True
-    ),
-    "generalized_normal": Distribution(NORMAL, {"beta": ABOVE_ONE}, has_slow_sums=True),
-    "geometric": Distribution(below(TRIALS, 1), {"p": PROBABILITY}, is_discrete=True),
+DISTRIBUTIONS: dict[str, Fills] = {
+    "bernoulli": Fills(BOOLEAN, {"p": PROBABILITY}, is_discrete=True),
+    "beta": Fills(PROBABILITY, {**SHAPES, **INTERVAL}, constants=("a", "b"), slow_sums=True),
+    "beta_binomial": Fills(COUNTS, {"n": DRAWS, **SHAPES}, is_discrete=True, whole=("n",)),
+    "binomial": Fills(COUNTS, {"n": DRAWS, "p": PROBABILITY}, is_discrete=True, whole=("n",)),
+    "cauchy": Fills(NORMAL, LOC_AND_SCALE),
+    "chi_square": Fills(POSITIVE_POINTS, {"df": ABOVE_ONE, **LOC_BELOW}, slow_sums=True),
+    "exponential": Fills(POSITIVE_POINTS, LOC_BELOW),
+    "gamma": Fills(POSITIVE_POINTS, {"a": SHAPE, **LOC_BELOW}, slow_sums=True),
+    "generalized_normal": Fills(NORMAL, {"beta": ABOVE_ONE}, slow_sums=True),
+    "geometric": Fills(below(TRIALS, 1), {"p": PROBABILITY}, is_discrete=True),
     # Single precision has no exponential of more than 88, whose exponent the tails grow as.
-    "gumbel": Distribution(between(-1.0, 1.0), LOC_AND_SCALE),
-    "laplace": Distribution(NORMAL, LOC_AND_SCALE),
-    "left_gumbel": Distribution(between(-1.0, 1.0), LOC_AND_SCALE),
-    "logistic": Distribution(NORMAL, LOC_AND_SCALE),
-    "negative_binomial": Distribution(
-        below(TRIALS), {"n": between(0.5, 5.0), "p": PROBABILITY}, is_discrete=True
+    "gumbel": Fills(between(-1.0, 1.0), LOC_AND_SCALE),
+    "laplace": Fills(NORMAL, LOC_AND_SCALE),
+    "left_gumbel": Fills(between(-1.0, 1.0), LOC_AND_SCALE),
+    "logistic": Fills(NORMAL, LOC_AND_SCALE),
+    "negative_binomial": Fills(COUNTS, {"n": SHAPE, "p": PROBABILITY}, is_discrete=True),
+    "normal": Fills(NORMAL, LOC_AND_SCALE),
+    "pareto": Fills(between(1.1, 5.0), {"b": POSITIVE, **LOC_BELOW, "scale": between(0.5, 1.0)}),
+    "poisson": Fills(COUNTS, {"mu": between(0.5, 10.0)}, is_discrete=True, slow_sums=True),
+    "student_t": Fills(NORMAL, {"df": ABOVE_ONE, **LOC_AND_SCALE}),
+    "truncated_normal": Fills(
+        between(-1.0, 1.0), {**ENDS, "loc": between(-0.1, 0.1), "scale": POSITIVE}, slow_sums=True
     ),
-    "normal": Distribution(NORMAL, LOC_AND_SCALE),
-    "pareto": Distribution(
-        between(1.1, 5.0), {"b": POSITIVE, "loc": between(-0.5, 0.0), "scale": between(0.5, 1.0)}
-    ),
-    "poisson": Distribution(
-        below(TRIALS), {"mu": between(0.5, 10.0)}, is_discrete=True, has_slow_sums=True
-    ),
-    "student_t": Distribution(NORMAL, {"df": ABOVE_ONE, **LOC_AND_SCALE}),
-    "truncated_normal": Distribution(
-        between(-1.0, 1.0),
-        {
-            "a": between(-4.0, -3.0),
-            "b": between(3.0, 4.0),
-            "loc": between(-0.1, 0.1),
-            "scale": POSITIVE,
-        },
-        has_slow_sums=True,
-    ),
-    "uniform": Distribution(PROBABILITY, INTERVAL),
-    "von_mises": Distribution(ANGLES, {"kappa": POSITIVE}),
-    "wrapped_cauchy": Distribution(between(0.1, 6.0), {"c": PROBABILITY}),
+    "uniform": Fills(PROBABILITY, INTERVAL),
+    "von_mises": Fills(ANGLES, {"kappa": POSITIVE}),
+    "wrapped_cauchy": Fills(between(0.1, 6.0), {"c": PROBABILITY}),
 }
 
 BY_OPERATION = {operation_of(name): one for name, one in DISTRIBUTIONS.items()}
@@ -133,12 +111,12 @@ STANDARD = "the standard distribution's quantiles of uniform draws, as to sample
 EACH = "parameters of each sample, as a network that predicts distributions has them"
 
 
-def largest(one: Distribution, function: str, size: Preset) -> Shape:
+def largest(one: Fills, function: str, size: Preset) -> Shape:
     """The shape of the largest tensors that a function is measured with."""
-    return features(size) if one.has_slow_sums and function in SUMS else square(size)
+    return features(size) if one.slow_sums and function in SUMS else square(size)
 
 
-def points_of(one: Distribution, function: str, shape: Shape) -> TensorSpec:
+def points_of(one: Fills, function: str, shape: Shape) -> TensorSpec:
     """Points in the support, or probabilities."""
     if function in INVERSES:
         return tensor(*shape, fill=PROBABILITY)
@@ -146,7 +124,7 @@ def points_of(one: Distribution, function: str, shape: Shape) -> TensorSpec:
     return tensor(*shape, fill=one.points, dtype=dtype, gradient=not one.is_discrete)
 
 
-def parameters_of(one: Distribution, function: str, shape: Shape, standard: bool) -> Roles:
+def parameters_of(one: Fills, function: str, shape: Shape, standard: bool) -> Roles:
     """Parameters of a shape, without those that the standard distribution has by default."""
     made: Roles = {}
     for name, fill in one.parameters.items():
@@ -160,8 +138,7 @@ def parameters_of(one: Distribution, function: str, shape: Shape, standard: bool
 
 @FAMILIES.operation(*BY_OPERATION)
 def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Samples with parameters for each column, samples with parameters of their own, and few of
-    them from the standard distribution."""
+    """Samples with parameters for each column and of their own, and of standard distributions."""
     one = BY_OPERATION[operation.name]
     # The density of the standard uniform distribution is one everywhere.
     is_flat = operation.name == operation_of("uniform")
@@ -188,8 +165,6 @@ OF_ALLELES = (2, 1, 3, 2)
 """Counts of four classes. A density of many classes vanishes in single precision."""
 TOPICS = 16
 """Coordinates of a point whose density does not overflow single precision."""
-
-
 WORDS_OF_DOCUMENT = 8
 """Different counts of a word in a document."""
 

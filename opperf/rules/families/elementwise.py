@@ -72,8 +72,7 @@ OF_SLOW = "fewer elements, as each takes long: bound by arithmetic"
 def of_one(
     size: Preset, whys: tuple[str, str] = ROWS, name: str = ""
 ) -> Iterable[tuple[Shape, Roles]]:
-    """Shapes for operations that take the same time for every element, each with why; fewer for
-    slow functions."""
+    """Shapes for operations of one time for every element, each with why; fewer for slow ones."""
     if name in SLOW | SLOWEST:
         shapes: dict[Shape, Roles] = {largest(name, size): {WHY: OF_SLOW}}
         shapes.setdefault(fewest(name, size), FEW)
@@ -107,15 +106,10 @@ ACTIVATED: dict[str, tuple[str, str]] = {
 }
 """Why such matrices are measured with an activation: one operator may have all of these."""
 
-
 MASK = "bool"
 OTHERWISE: dict[str, tuple[Fill, str, str]] = {
-    **dict.fromkeys(
-        ("cos", "sin"), (ANGLES, REQUESTED, "angles up to 2048, like positions in texts")
-    ),
-    **dict.fromkeys(
-        ("bitwise_not", "logical_not"), (BOOLEAN, MASK, "a boolean mask: a byte for each element")
-    ),
+    **dict.fromkeys(("cos", "sin"), (ANGLES, REQUESTED, "angles up to 2048, as positions")),
+    **dict.fromkeys(("bitwise_not", "logical_not"), (BOOLEAN, MASK, "booleans: a byte for each")),
 }
 """Fill, dtype and why of a matrix that takes another path, in place of one that stays in cache."""
 
@@ -142,8 +136,6 @@ class ShapePair(NamedTuple):
 
 
 ALIKE: Roles = {WHY: "two matrices of one shape: nothing is broadcast"}
-
-
 CONDITIONS: Roles = {WHY: "boolean masks, as conditions to choose rows: a byte for each element"}
 
 
@@ -153,8 +145,7 @@ def alike(size: Preset) -> tuple[ShapePair, ...]:
 
 
 def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
-    """A pair of equal shapes, and pairs of which one or both are broadcast in each way that models
-    use."""
+    """A pair of equal shapes, and pairs broadcast in each way that models use."""
     rows, columns = square(size)
     maps = feature_maps(size)
     return (

@@ -36,8 +36,7 @@ def pivots(shape: Shape, order: list[int]) -> TensorSpec:
 
 
 def exchanges(shape: Shape) -> TensorSpec:
-    """Pivots of matrices, each the row, counted from one, that a row is exchanged with: one of
-    those below, in a fixed order."""
+    """Pivots of matrices: for each row another below, counted from one, in a fixed order."""
     rows = shape[-1]
     return pivots(shape, [row + 1 + 7 * row % (rows - row) for row in range(rows)])
 
@@ -70,15 +69,12 @@ DEFINITE = {
     ),
 }
 """Why each operation takes a matrix and a stack of them."""
-
-
 EXCHANGED = ("lu", "lu_packed")
 
 
 @FAMILIES.operation(*DEFINITE)
 def of_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A symmetric matrix, and a stack of small ones; of factors by exchanges of rows, any matrices,
-    as those of a definite one's are exchanged nowhere."""
+    """A matrix and a stack: definite, but where rows are exchanged, which those of such are not."""
     one, stack = DEFINITE[operation.name]
     slow = operation.name in ("matrix_exponential", "log_determinant")
     shape = matrix_to_diagonalise(size) if slow else matrix_to_factor(size)
@@ -92,10 +88,7 @@ def qr_packed(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     square = "a square matrix into reflections, as orthogonal initialisation of a layer"
     yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: square}
     yield {"x": tensor(*tall(size)), WHY: "many samples into reflections, as least squares does"}
-    yield {
-        "x": tensor(*stack_of_matrices(size)),
-        WHY: "small matrices into reflections, as systems",
-    }
+    yield {"x": tensor(*stack_of_matrices(size)), WHY: "small matrices to reflections, as systems"}
 
 
 @FAMILIES.operation("svd_in_columns", "singular_values")
@@ -126,15 +119,10 @@ def from_lu(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         return
     for why, sides in LU_SYSTEMS:
         yield {**large, "right_hand_side": tensor(shape[0], sides), WHY: why}
-    right = tensor(*stack[:-1], SIDES)
     why = "a stack of small systems, several right-hand sides each"
-    yield {**small, "right_hand_side": right, WHY: why}
-    yield {
-        **large,
-        "right_hand_side": tensor(shape[0], SIDES),
-        "adjoint": True,
-        WHY: "the transposed system, as the gradient of a solution solves",
-    }
+    yield {**small, "right_hand_side": tensor(*stack[:-1], SIDES), WHY: why}
+    why = "the transposed system, as the gradient of a solution solves"
+    yield {**large, "right_hand_side": tensor(shape[0], SIDES), "adjoint": True, WHY: why}
 
 
 SYSTEMS = {
@@ -155,21 +143,14 @@ def from_factors(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
     """Factors of a matrix, and of a stack of small ones, with several right-hand sides."""
     whys = SYSTEMS[operation.name]
     for why, shape in zip(whys, (matrix_to_factor(size), stack_of_matrices(size)), strict=True):
-        right = tensor(*shape[:-1], SIDES)
+        made: Roles = {"packed": definite(shape), "pivots": in_order(shape[:-1])}
         if operation.name == "solution_from_cholesky":
-            yield {"x": tensor(*shape, fill=LOWER_TRIANGULAR), "right_hand_side": right, WHY: why}
-        else:
-            yield {
-                "packed": definite(shape),
-                "pivots": in_order(shape[:-1]),
-                "right_hand_side": right,
-                WHY: why,
-            }
+            made = {"x": tensor(*shape, fill=LOWER_TRIANGULAR)}
+        yield {**made, "right_hand_side": tensor(*shape[:-1], SIDES), WHY: why}
 
 
 def householder(shape: Shape) -> Arguments:
-    """Vectors of reflections below the diagonal, so short that none is far from a reflection: of
-    all rows together their squares have a sum of about 0.2."""
+    """Vectors below the diagonal, near reflections: of all rows their squares sum to about 0.2."""
     rows, columns = shape
     end = (0.6 / rows) ** 0.5
     scales = tensor(columns, fill=between(1.2, 1.6))

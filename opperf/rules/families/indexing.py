@@ -100,11 +100,8 @@ def take_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Rol
     why = "each row in an order of its own, as `argsort` returns it"
     yield {"data": tensor(*shape), "indices": indices(shape, shape[-1]), WHY: why}
     samples, words = size.extent(128, least=8), size.extent(WORDS)
-    yield {
-        "data": tensor(samples, words),
-        "indices": indices((samples, 1), words),
-        WHY: "BERT-base, the score of each masked word: one element of a long row",
-    }
+    why = "BERT-base, the score of each masked word: one element of a long row"
+    yield {"data": tensor(samples, words), "indices": indices((samples, 1), words), WHY: why}
 
 
 PATCHES = 196

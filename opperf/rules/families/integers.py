@@ -1,5 +1,4 @@
-"""Integers of programs whose operators every framework has: positions and lengths of texts, votes,
-nodes of graphs."""
+"""Integers of programs that every framework runs: positions, lengths of texts, votes, nodes."""
 
 from __future__ import annotations
 

@@ -38,8 +38,7 @@ def layer(shape: Shape, hidden: int) -> Roles:
 
 @FAMILIES.operation("dense")
 def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A classifier of images, and the layers of BERT-base, token by token: a projection, and the
-    two of a feed-forward block, which of more sentences take a second a call."""
+    """A classifier of images, and BERT-base's layers: more sentences would take a second a call."""
     yield {WHY: "ResNet-50, its classifier of a batch", **layer((size.batch, 2048), 1000)}
     for why, shape, hidden in (
         ("BERT-base, a projection of each token, as to queries", few_sentences(size), UNITS),
@@ -64,13 +63,8 @@ def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     ):
         yield {**notes, "data": tensor(*shape), "rate": rate}
     # Three layers of the language model have one mask for all of their steps, the first axis.
-    steps, width = size.extent(70, least=4), 1150
-    yield {
-        WHY: "AWD-LSTM, one mask for all steps of a sequence",
-        "data": tensor(steps, size.batch, width),
-        "rate": 0.25,
-        "axes": (0,),
-    }
+    data = tensor(size.extent(70, least=4), size.batch, 1150)
+    yield {WHY: "AWD-LSTM, one mask for all steps", "data": data, "rate": 0.25, "axes": (0,)}
 
 
 @FAMILIES.operation("embedding")
@@ -84,17 +78,11 @@ def embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("DLRM on Criteo, rows of a table at random", 1_000_000, 16, (size.extent(2048), 26)),
     ):
         count = size.extent(words)
-        yield {
-            WHY: why,
-            "data": fixed(*looked_up, fill=below(count), dtype=INDEX),
-            "weight": tensor(count, width),
-        }
-    words = size.extent(WORDS)
-    yield {
-        WHY: "BERT-base, word pieces as often as in text: few rows are read often",
-        "data": fixed(*tokens(size), fill=zipf(words), dtype=INDEX),
-        "weight": tensor(words, UNITS),
-    }
+        data = fixed(*looked_up, fill=below(count), dtype=INDEX)
+        yield {WHY: why, "data": data, "weight": tensor(count, width)}
+    words, why = size.extent(WORDS), "BERT-base, word pieces as often as in text: few rows often"
+    data = fixed(*tokens(size), fill=zipf(words), dtype=INDEX)
+    yield {WHY: why, "data": data, "weight": tensor(words, UNITS)}
 
 
 def lengths(size: Preset) -> TensorSpec:
@@ -146,8 +134,7 @@ def scores_and_labels(size: Preset) -> Iterable[Roles]:
     """Scores and the right class of each sample, of classifiers."""
     for why, shape in classifiers(size):
         samples, classes = shape
-        label = fixed(samples, fill=below(classes))
-        yield {WHY: why, "data": tensor(*shape), "label": label}
+        yield {WHY: why, "data": tensor(*shape), "label": fixed(samples, fill=below(classes))}
 
 
 @FAMILIES.operation("smooth_l1")
@@ -173,8 +160,7 @@ ROWS: dict[str, Row] = {
         "data": tensor(*sentences(size)),
         "rate": ATTENTION_RATE,
     },
-    # Speech: at most a fifth as many characters as steps, so that every label fits with the blanks
-    # between repeated characters.
+    # At most a fifth as many characters as steps: labels fit with blanks between repeated ones.
     "ctc_loss": lambda size: {
         WHY: "speech: 28 letters and the blank at each step, as Deep Speech",
         "data": tensor(size.extent(200, least=20), size.batch, 29),
@@ -212,27 +198,16 @@ class Heads(NamedTuple):
 
 @FAMILIES.operation("attention")
 def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Layers of transformers: of encoders, of decoders that read and that generate, of images,
-    and with masks of both kinds."""
+    """Transformers that encode, that read and generate, of images, and with masks of both kinds."""
     batch, length = tokens(size)
     long, cached = size.extent(1024, least=32), size.extent(2048, least=64)
+    read = size.extent(256, least=16)
     for made in (
         Heads("BERT-base, sentences of 128 tokens", batch, HEADS, length, length, WIDTH),
         Heads("GPT-2, one text of 1024 tokens, causal", 1, HEADS, long, long, WIDTH, causal=True),
-        Heads(
-            "Llama 3 8B reading 256 tokens, causal, four heads of queries to one of keys",
-            1,
-            32,
-            size.extent(256, least=16),
-            size.extent(256, least=16),
-            128,
-            shared=4,
-            causal=True,
-        ),
-        Heads(
-            "Llama 3 8B generating: one query against 2048 tokens", 1, 32, 1, cached, 128, shared=4
-        ),
-        Heads("Llama 2 7B generating: one query against 2048 tokens", 1, 32, 1, cached, 128),
+        Heads("Llama 3 8B reading 256 tokens", 1, 32, read, read, 128, shared=4, causal=True),
+        Heads("Llama 3 8B generating: one query to 2048 tokens", 1, 32, 1, cached, 128, shared=4),
+        Heads("Llama 2 7B generating: one query to 2048 tokens", 1, 32, 1, cached, 128),
         Heads("Stable Diffusion, an image to 77 tokens", 1, 8, size.extent(4096, least=64), 77, 40),
     ):
         yield made.roles

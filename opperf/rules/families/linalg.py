@@ -11,28 +11,19 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import (
-    INVERTIBLE,
-    LOWER_TRIANGULAR,
-    POSITIVE_DEFINITE,
-    call,
-    tensor,
-    tensors,
-)
+from opperf.rules.values import INVERTIBLE, LOWER_TRIANGULAR, POSITIVE_DEFINITE, call, tensor
 from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
 
 def matrix_to_factor(size: Preset) -> Shape:
-    """Shape of a matrix to factor: the time grows as the cube of its side, and is some tens of
-    milliseconds at 512."""
+    """Shape of a matrix to factor, in some tens of milliseconds at 512."""
     return (size.extent(512, least=8),) * 2
 
 
 def matrix_to_diagonalise(size: Preset) -> Shape:
-    """Shape of a matrix to diagonalise, which takes several times as long as to factor it: half the
-    side."""
+    """Shape of a matrix to diagonalise, which takes several times as long as to factor it."""
     return (size.extent(256, least=8),) * 2
 
 
@@ -61,10 +52,8 @@ FLOW = f"{EXCHANGED}, for a flow's invertible convolutions"
 
 
 def matrix_as_tensor(size: Preset) -> Shape:
-    """Shape of a matrix of 576 rows with both its axes split in two, of which one grows: the time
-    grows as the sixth power of a side where both do."""
-    side = 24
-    return (size.extent(side, least=4), side) * 2
+    """Shape of a matrix of 576 rows with both its axes split in two, of which one grows."""
+    return (size.extent(24, least=4), 24) * 2
 
 
 @FAMILIES.operation("cholesky", "inverse", "sign_and_log_determinant")
@@ -90,8 +79,7 @@ def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("eigenvectors", "eigenvalues", "matrix_rank")
 def general(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix of full rank that is not symmetric, and a stack of small ones to diagonalise:
-    the ranks of a stack would all be equal."""
+    """A matrix of full rank, not symmetric, and a stack to diagonalise: its ranks are all equal."""
     one = "one matrix that is not symmetric, as the dynamics of a linear system"
     yield {WHY: one, "x": tensor(*matrix_to_diagonalise(size))}
     several = "a stack of small Jacobians of a system at many points: LAPACK for each"
@@ -134,11 +122,7 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for why, matrices, right in (
         ("one right-hand side, as a step of Newton's method", definite(shape), shape[:1]),
         ("as many right-hand sides as unknowns, as expm's", definite(shape), shape),
-        (
-            "small systems, several right-hand sides each, as Kalman filters",
-            definite(stack),
-            (*stack[:-1], SIDES),
-        ),
+        ("several right-hand sides each, as Kalman filters", definite(stack), (*stack[:-1], SIDES)),
         ("a circuit's matrix, not symmetric: rows are exchanged", invertible(shape), shape[:1]),
     ):
         yield {WHY: why, "x": matrices, "right_hand_side": tensor(*right)}
@@ -160,15 +144,10 @@ def inner_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
 
 @FAMILIES.operation("dot", "matrix_product")
 def matrix_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two matrices, two vectors, a matrix and a vector, and where stacks are multiplied two
-    stacks."""
+    """Two matrices, two vectors, a matrix and a vector, and two stacks where these multiply."""
     rows, columns = square(size)
     for why, x, y in (
-        (
-            "two large matrices, as a wide layer's: bound by arithmetic",
-            (rows, columns),
-            (columns, rows),
-        ),
+        ("two matrices, as a wide layer's: bound by arithmetic", (rows, columns), (columns, rows)),
         (OF_VECTORS, vector(size), vector(size)),
         ("a matrix by a vector, for one sample: bound by memory", (rows, columns), (columns,)),
         ("each matrix of a stack by another, as attention by its values", cube(size), cube(size)),
@@ -183,7 +162,7 @@ def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     shape = square(size)
     yield {
         WHY: "two linear maps of one vector: far cheaper multiplied from the right",
-        "matrices": tensors([tensor(*shape), tensor(*shape), tensor(shape[0], 1)]),
+        "matrices": (tensor(*shape), tensor(*shape), tensor(shape[0], 1)),
     }
 
 
@@ -194,9 +173,7 @@ MODES = {
     "valid": "a short filter at whole overlaps alone, as a moving average",
 }
 
-
 VARIABLES = 32
-
 
 ROWS: dict[str, Row] = {
     "least_squares": lambda size: {
@@ -250,27 +227,17 @@ VARIANTS: dict[str, Variants] = {
         ),
         FLOW: call(x=invertible(stack_of_matrices(size))),
     },
-    "tensordot": lambda size: [
-        {
-            WHY: "a product of matrices: nothing to bring into another order",
-            "x": tensor(*square(size)),
-            "y": tensor(square(size)[1], square(size)[0]),
-            "axes": 1,
-        },
-        {
-            WHY: "sums over heads and their elements, as the layer behind attention",
-            "x": tensor(square(size)[0], 16, 32),
-            "y": tensor(16, 32, 64),
-            "axes": 2,
-        },
-        {
-            WHY: "sums over batch and time, as the gradient of a dense layer's weights: one "
-            "transposed",
-            "x": tensor(*cube(size)),
-            "y": tensor(*cube(size)),
-            "axes": ((0, 1), (0, 1)),
-        },
-    ],
+    "tensordot": lambda size: {
+        "a product of matrices: nothing to bring into another order": call(
+            x=tensor(*square(size)), y=tensor(square(size)[1], square(size)[0]), axes=1
+        ),
+        "sums over heads and their elements, as the layer behind attention": call(
+            x=tensor(square(size)[0], 16, 32), y=tensor(16, 32, 64), axes=2
+        ),
+        "sums over batch and time, as the gradient of a dense layer's weights: one copied": call(
+            x=tensor(*cube(size)), y=tensor(*cube(size)), axes=((0, 1), (0, 1))
+        ),
+    },
     "convolve correlate": lambda size: {
         why: call(x=tensor(*line(size)), y=tensor(KERNEL), mode=mode) for mode, why in MODES.items()
     },

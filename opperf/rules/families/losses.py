@@ -56,52 +56,28 @@ class Pair(NamedTuple):
 
 PAIRS: dict[str, Pair] = {
     "absolute_error_loss": Pair(
-        NORMAL,
-        TARGET,
-        "restored images against the right ones: one mean",
-        "landmarks of many faces, a loss each, of which some are masked later",
+        NORMAL, TARGET, "restored images: one mean", "landmarks of many faces, a loss each"
     ),
     "squared_error_loss": Pair(
-        NORMAL,
-        TARGET,
-        "the noise that a diffusion model predicts against the true one: one mean",
-        "returns of many states, a loss each, weighted by priority in Q learning",
+        NORMAL, TARGET, "a diffusion model's noise: one mean", "returns of states, a loss each"
     ),
     "huber_loss": Pair(
-        NORMAL,
-        TARGET,
-        "action values against their targets, as DQN: one mean",
-        "offsets of many boxes, a loss each, of which some are masked later",
+        NORMAL, TARGET, "action values, as DQN: one mean", "offsets of many boxes, a loss each"
     ),
     "smooth_l1_loss": Pair(
-        NORMAL,
-        TARGET,
-        "differences of a wide output, most of them small enough for their square: one mean",
-        "offsets of many boxes, a loss each, as Fast R-CNN masks those of the background",
+        NORMAL, TARGET, "mostly small differences: one mean", "boxes in Fast R-CNN, a loss each"
     ),
     "soft_margin_loss": Pair(
-        NORMAL,
-        SIGNS,
-        "scores of yes or no for each of a thousand tags, as a text's subjects: one mean",
-        "scores of yes or no of many samples, a loss each",
+        NORMAL, SIGNS, "a thousand tags, yes or no: one mean", "yes or no of samples, a loss each"
     ),
     "hinge_embedding_loss": Pair(
-        DISTANCE,
-        SIGNS,
-        "distances of all pairs of two batches, for metric learning: one mean",
-        "distances of many pairs in short rows, a loss each, to mine the hardest",
+        DISTANCE, SIGNS, "distances in metric learning: one mean", "pairs to mine, a loss each"
     ),
     "binary_cross_entropy": Pair(
-        PROBABILITY,
-        BOOLEAN,
-        "probabilities of pixels, as a variational autoencoder of digits: one mean",
-        "probabilities that images are real, a loss each, as a GAN's discriminator",
+        PROBABILITY, BOOLEAN, "a VAE's pixels of digits: one mean", "a GAN's verdicts, a loss each"
     ),
     "binary_cross_entropy_of_logits": Pair(
-        NORMAL,
-        BOOLEAN,
-        "logits of a thousand tags of each sample, for multi-label classification: one mean",
-        "logits of many boxes' objectness, a loss each, of which some are masked",
+        NORMAL, BOOLEAN, "a thousand tags per sample: one mean", "boxes' objectness, a loss each"
     ),
     "kl_divergence": Pair(
         LOG_PROBABILITY,
@@ -147,10 +123,7 @@ def pair(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 def of_weights(size: Preset) -> Iterable[Roles]:
     """A weight for each element."""
-    yield {
-        "weight": fixed(*square(size), fill=POSITIVE),
-        WHY: "a weight for each, less of padded labels",
-    }
+    yield {"weight": fixed(*square(size), fill=POSITIVE), WHY: "weights, less for padded labels"}
 
 
 FURTHER: dict[str, Callable[[Preset], Iterable[Roles]]] = {
@@ -206,8 +179,7 @@ FACES = 128
 """Length of FaceNet's vectors."""
 
 NEGATIVE = between(-1.1, 1.1)
-"""Of another fill than the positive examples, and little further from the anchors, so that most
-triplets are within the margin and have a loss."""
+"""Little further from the anchors than positive examples, so that most triplets have a loss."""
 
 
 @FAMILIES.operation("triplet_margin_loss")
@@ -232,37 +204,18 @@ def triplet_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Role
         }
 
 
-SQUARED = 2
-
-
 @FAMILIES.operation("multi_margin_loss")
 def multi_margin(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores of classifiers and the right classes."""
     for why, shape in classifiers(size):
-        samples, classes = shape
-        label = fixed(samples, fill=below(classes), dtype=LABEL)
-        yield {"data": tensor(*shape), "label": label, "reduction": MEAN, WHY: f"hinge loss, {why}"}
-    samples, classes = square(size)
-    label = fixed(samples, fill=below(classes), dtype=LABEL)
-    wide = {"data": tensor(samples, classes), "label": label}
-    yield {
-        **wide,
-        "reduction": NONE,
-        "power": SQUARED,
-        WHY: "squared hinge loss of each sample, for a linear support vector machine",
-    }
-    yield {
-        **wide,
-        "reduction": MEAN,
-        "weight": fixed(classes, fill=POSITIVE),
-        WHY: "hinge loss with a weight for each class, as where classes are rare",
-    }
+        yield {**labelled(shape, NORMAL), "reduction": MEAN, WHY: f"hinge loss, {why}"}
+    wide, weight = labelled(square(size), NORMAL), fixed(square(size)[1], fill=POSITIVE)
+    yield {**wide, "reduction": NONE, "power": 2, WHY: "squared hinge loss, for a linear SVM"}
+    yield {**wide, "reduction": MEAN, "weight": weight, WHY: "hinge loss, weights for rare classes"}
 
 
 TAGS = below(8, start=-1)
 """A sample's right classes, which end at the first -1: eight on average."""
-
-
 VOCABULARY = 50_257
 """Byte pairs of GPT-2."""
 VOC = 21
@@ -283,30 +236,16 @@ def labelled(shape: Shape, fill: Fill) -> Roles:
 
 @FAMILIES.operation("cross_entropy", "negative_log_likelihood")
 def cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Classifiers, a language model and a segmentation, with weights, ignored classes and
-    smoothed labels."""
+    """Classifiers, a language model and images, with weights, ignored classes, smoothed labels."""
     fill = NORMAL if operation.name == "cross_entropy" else LOG_PROBABILITY
     for why, shape in classifiers(size):
         yield {**labelled(shape, fill), "reduction": MEAN, WHY: why}
     words = (size.extent(256), size.extent(VOCABULARY))
-    yield {
-        **labelled(words, fill),
-        "reduction": MEAN,
-        WHY: "GPT-2, the next token of 50257, of a quarter of its context",
-    }
-    yield {
-        **labelled(segmentation(size), fill),
-        "reduction": MEAN,
-        "ignored": 0,
-        WHY: "the class of each pixel but those of one class, as FCN segments images",
-    }
-    wide = labelled(square(size), fill)
-    yield {
-        **wide,
-        "reduction": NONE,
-        "weight": fixed(square(size)[1], fill=POSITIVE),
-        WHY: "a weight for each of a thousand classes, and a loss of each sample",
-    }
+    yield {**labelled(words, fill), "reduction": MEAN, WHY: "GPT-2, the next token of 50257"}
+    why = "the class of each pixel but those of one class, as FCN segments images"
+    yield {**labelled(segmentation(size), fill), "reduction": MEAN, "ignored": 0, WHY: why}
+    wide, weight = labelled(square(size), fill), fixed(square(size)[1], fill=POSITIVE)
+    yield {**wide, "reduction": NONE, "weight": weight, WHY: "a weight for each class, a loss each"}
     if operation.name == "cross_entropy":
         yield {**wide, "reduction": MEAN, "smoothing": 0.1, WHY: "labels smoothed by a tenth"}
 
@@ -319,8 +258,7 @@ PHONES = 40
 
 @FAMILIES.operation("ctc_loss_of_log_probabilities")
 def ctc_loss(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Sequences with a length each, with at most a fifth as many symbols as steps, so that labels
-    fit with the blanks between repeated symbols."""
+    """Sequences by length, of a fifth as many symbols as steps: blanks part repeated ones."""
     for why, symbols, default, reduction in (
         ("Deep Speech, 28 letters and the blank at each step: one mean", LETTERS, 200, MEAN),
         ("longer speech by phones, a loss each", PHONES, 400, NONE),

@@ -50,8 +50,7 @@ Maps = tuple[str, Shape, int]
 def by_channel(
     operation: CanonicalOperation, layers: Iterable[Maps], tags: tuple[str, ...] = ()
 ) -> Iterable[Roles]:
-    """Layers that normalise by channel, with parameters in full precision. The channels are in the
-    second axis of operations without an axis."""
+    """Layers by channel, the second axis of those without one; parameters are in full precision."""
     for why, shape, axis in layers:
         notes: Roles = {WHY: why, TAGS: tags}
         made = {**notes, **data_scale_and_shift(shape, shape[axis], AT_LEAST_SINGLE)}
@@ -168,21 +167,16 @@ DISTANCES = (
 
 @FAMILIES.operation("softmax", "log_softmax", "softmin")
 def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Scores of classifiers, of BERT-base's heads and words, and of pixels; with a temperature, and
-    over each sentence's length."""
+    """Scores of classes, heads, words and pixels; with a temperature, and by sentences' lengths."""
     heads = scores(size)
     *rows, length = heads
+    lengths = fixed(*rows, fill=below(length + 1, start=length // 2), dtype=INDEX)
     words = size.extent(WORDS)
     attention = [] if operation.name == "log_softmax" else [heads]
     kinds: list[tuple[str, Shape, int, Roles]] = [
         *((why, shape, -1, {}) for why, shape in classifiers(size)),
         *(("BERT-base, scores of its heads", shape, -1, {}) for shape in attention),
-        (
-            "BERT-base, over each sentence's own tokens",
-            heads,
-            -1,
-            {"lengths": fixed(*rows, fill=below(length + 1, start=length // 2), dtype=INDEX)},
-        ),
+        ("BERT-base, over each sentence's own tokens", heads, -1, {"lengths": lengths}),
         ("BERT-base, words that are masked", (size.samples(64), words), -1, {}),
         ("a classifier's distillation, as Hinton's", square(size), -1, {"temperature": 4.0}),
         ("segmentation, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
@@ -214,10 +208,7 @@ VARIANTS: dict[str, Variants] = {
         for why, shape in (
             ("fast style transfer, second layer", network_maps(size, 64, 128, 128, samples=1)),
             ("CycleGAN, residual blocks", network_maps(size, 256, 64, 64, samples=1)),
-            (
-                "nnU-Net, a layer of its fourth stage, in three dimensions",
-                network_maps(size, 256, 16, 16, 8, samples=1, multiple=2),
-            ),
+            ("nnU-Net, stage 4, in 3D", network_maps(size, 256, 16, 16, 8, samples=1, multiple=2)),
         )
     ],
     "group_norm": lambda size: [

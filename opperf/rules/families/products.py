@@ -1,5 +1,4 @@
-"""Products of matrices with a tensor added (GEMM and the like), of vectors, and Einstein sums;
-norms and distances of vectors, and norms of matrices."""
+"""Products of matrices and vectors, with a tensor added or not; Einstein sums, norms, distances."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
-HALF = 0.5
-"""A scale that no product can do without."""
+SCALED: Roles = {"scale": 0.5, "addend_scale": 0.5}
+"""Scales that no product can do without."""
 
 
 @FAMILIES.operation("scaled_matrix_product")
@@ -31,45 +30,15 @@ def scaled_matrix_product(operation: CanonicalOperation, size: Preset) -> Iterab
     tokens, head = size.extent(1024), size.extent(128, least=8)
     units, inside = layer_width(size), layer_width(size, FEED_FORWARD)
     batch = size.images * HEADS
-    scaled = {"scale": HALF, "addend_scale": HALF}
+    equal, vectors = (tokens, tokens), (batch, head, WIDTH)
     for why, addend, x, y, options in (
-        (
-            "BERT-base, a projection of tokens with bias",
-            (units,),
-            (tokens, units),
-            (units, units),
-            {},
-        ),
-        (
-            "BERT-base, feed-forward block of fewer tokens, widening, with its bias",
-            (inside,),
-            (tokens // 4, units),
-            (units, inside),
-            {},
-        ),
-        (
-            "half a matrix plus half a product, as Newton-Schulz steps of Muon",
-            (tokens, tokens),
-            (tokens, tokens),
-            (tokens, tokens),
-            scaled,
-        ),
+        ("BERT-base, a projection with bias", (units,), (tokens, units), (units, units), {}),
+        ("BERT-base, widening with bias", (inside,), (tokens // 4, units), (units, inside), {}),
+        ("half a matrix, half a product, as steps of Muon", equal, equal, equal, SCALED),
         ("a bias plus a matrix by a vector, one sample", (rows,), (rows, columns), (columns,), {}),
-        ("half of each, as conjugate gradients step", (rows,), (rows, columns), (columns,), scaled),
-        (
-            "BERT-base, scores of attention added to a mask",
-            (1, head, head),
-            (batch, head, WIDTH),
-            (batch, WIDTH, head),
-            {},
-        ),
-        (
-            "half of each of a stack, as a running average of attention's context",
-            (batch, head, WIDTH),
-            (batch, head, head),
-            (batch, head, WIDTH),
-            scaled,
-        ),
+        ("half of each, as conjugate gradients step", (rows,), (rows, columns), (columns,), SCALED),
+        ("BERT-base, scores added to a mask", (1, head, head), vectors, (batch, WIDTH, head), {}),
+        ("half of each, as attention's averages", vectors, (batch, head, head), vectors, SCALED),
     ):
         yield {"addend": tensor(*addend), "x": tensor(*x), "y": tensor(*y), **options, WHY: why}
 
@@ -77,15 +46,10 @@ def scaled_matrix_product(operation: CanonicalOperation, size: Preset) -> Iterab
 @FAMILIES.operation("scaled_sum_of_products")
 def scaled_sum_of_products(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A stack of products that are summed."""
-    count, rows, columns = cube(size)
-    made = {
-        "addend": tensor(rows, columns),
-        "x": tensor(count, rows, columns),
-        "y": tensor(count, columns, columns),
-    }
+    shape = count, rows, width = cube(size)
+    made = {"addend": tensor(rows, width), "x": tensor(*shape), "y": tensor(count, width, width)}
     yield {**made, WHY: "products of a stack summed, as a weight's gradient over steps in time"}
-    scaled = {"scale": HALF, "addend_scale": HALF}
-    yield {**made, **scaled, WHY: "half the sum so far and half of a stack's, as an average"}
+    yield {**made, **SCALED, WHY: "half the sum so far and half of a stack's, as an average"}
 
 
 @FAMILIES.operation("scaled_outer_product")
@@ -94,8 +58,7 @@ def scaled_outer_product(operation: CanonicalOperation, size: Preset) -> Iterabl
     rows, columns = square(size)
     made = {"addend": tensor(rows, columns), "x": tensor(rows), "y": tensor(columns)}
     yield {**made, WHY: "a rank-one update of the memory of linear attention"}
-    scaled = {"scale": HALF, "addend_scale": HALF}
-    yield {**made, **scaled, WHY: "a rank-one update with decay, as a running covariance"}
+    yield {**made, **SCALED, WHY: "a rank-one update with decay, as a running covariance"}
 
 
 @FAMILIES.operation("vector_products")
@@ -136,11 +99,8 @@ def contractions(size: Preset) -> Iterable[tuple[str, tuple[TensorSpec, ...], st
     yield "bhqk,bkhd->bqhd", (scores, heads), "BERT-base in Flax, values weighted by scores"
     tokens, experts = size.extent(256, least=16), 8
     places = (2, tokens, experts, tokens // experts)
-    yield (
-        "gsec,gsm->egcm",
-        (fixed(*places, fill=odds(tokens - 1, 1)), tensor(2, tokens, 512)),
-        "a Switch Transformer's tokens to their places at eight experts, by a mask of ones",
-    )
+    why = "a Switch Transformer's tokens to their places at eight experts, by a mask of ones"
+    yield "gsec,gsm->egcm", (fixed(*places, fill=odds(tokens - 1, 1)), tensor(2, tokens, 512)), why
     why = "a tensor by two factors, a step of its CP decomposition: three operands, one axis shared"
     yield RANK_ONE, factors(size), why
 
@@ -194,37 +154,17 @@ def pairwise_distances(operation: CanonicalOperation, size: Preset) -> Iterable[
         ("points of two clouds in space, as Chamfer distance", clouds, 2.0),
     ):
         *stack, rows, width = shape
-        yield {
-            "x": tensor(*shape),
-            "y": tensor(*stack, rows // 2, width, fill=TARGET),
-            "order": order,
-            WHY: why,
-        }
+        y = tensor(*stack, rows // 2, width, fill=TARGET)
+        yield {"x": tensor(*shape), "y": y, "order": order, WHY: why}
 
 
 VARIANTS: dict[str, Variants] = {
     "vector_norm sum_of_powers": lambda size: [
         {"x": tensor(*square(size)), WHY: "a matrix as one vector, as to clip a gradient"},
         {"x": tensor(*tiny(size)), **FEW},
-        {
-            "x": tensor(*tall(size)),
-            "order": 2.0,
-            "axis": 1,
-            "keepdims": True,
-            WHY: "each row, as to normalise embeddings",
-        },
-        {
-            "x": tensor(*square(size)),
-            "order": 1.0,
-            "axis": 0,
-            WHY: "absolute values of each column, as to prune a layer's units",
-        },
-        {
-            "x": tensor(*square(size)),
-            "order": 3.0,
-            "axis": 1,
-            WHY: "third powers of each row, as generalised mean pooling: a general power of each",
-        },
+        {"x": tensor(*tall(size)), "order": 2.0, "axis": 1, "keepdims": True, WHY: "of embeddings"},
+        {"x": tensor(*square(size)), "order": 1.0, "axis": 0, WHY: "columns, as to prune units"},
+        {"x": tensor(*square(size)), "order": 3.0, "axis": 1, WHY: "cubes of rows, as GeM pools"},
     ],
     "distance_of_rows": lambda size: {
         why: call(x=tensor(*shape), y=tensor(*shape, fill=TARGET), order=order, epsilon=1e-6)

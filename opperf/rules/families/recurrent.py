@@ -21,8 +21,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 WITHIN = between(-1.0, 1.0)
-"""States and cells within a sequence. With the zeros that it begins with, a single step would
-multiply nothing by the state's weights, whose gradient is then zero."""
+"""Within a sequence: with its first zeros, the gradient of a state's weights in a step is zero."""
 
 
 class Network(NamedTuple):
@@ -74,35 +73,18 @@ SMALL = {
 NETWORKS = (
     *(Network(why, kind) for kind, why in SMALL.items()),
     Network("AWD-LSTM, the last layer", "lstm", 400, layers=1, steps=35, sequences=8, width=1150),
-    Network(
-        "Tacotron 2, the encoder of letters: both directions",
-        "lstm",
-        256,
-        layers=1,
-        directions=2,
-        sequences=8,
-        width=512,
-    ),
+    Network("Tacotron 2, the encoder", "lstm", 256, layers=1, directions=2, sequences=8, width=512),
     Network("GNMT, its decoder's layer: one word of a text", "lstm", 1024, layers=1, one_step=True),
     Network("Deep Speech 2, one direction, in use", "gru", 800, layers=1, steps=12, sequences=8),
-    Network(
-        "Tacotron, the end of the encoder of letters: both directions",
-        "gru",
-        128,
-        layers=1,
-        directions=2,
-        sequences=8,
-    ),
+    Network("Tacotron, the end of the encoder", "gru", 128, layers=1, directions=2, sequences=8),
     Network("a small language model that generates one word", "gru", one_step=True),
 )
-"""Small networks of each kind, layers of larger models, and networks that predict step by step. Of
-wide layers there are fewer steps and sequences, as a step costs the square of the width."""
+"""Of wide layers there are fewer steps and sequences, as a step costs the square of the width."""
 
 
 @FAMILIES.operation(*GATES)
 def recurrent(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Recurrent layers over a batch of sequences. The sequences' length grows with the size, the
-    layers' width does not."""
+    """Layers over a batch of sequences, whose length grows with the size; the width does not."""
     for network in NETWORKS:
         if network.kind != operation.name:
             continue

@@ -48,8 +48,7 @@ REDUCED = (
     "the last of four axes, as the vectors of attention's heads: many short rows",
     "the middle of three axes, as the time steps of each sequence: a short row apart",
 )
-"""Why tensors are reduced, in the order of `along_one`: true of sums, extremes and conditions, and
-of data with gaps."""
+"""Why tensors are reduced, in the order of `along_one`: true of sums, extremes and conditions."""
 
 ACCUMULATED = (
     "down each column, as many series in step: each row with the last one's results",
@@ -84,9 +83,8 @@ def whys_of(name: str) -> tuple[str, ...]:
 
 
 def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, ...]:
-    """Shapes, each with one axis or none: one matrix along the first, the second and both, which
-    shows the cost of memory order; a shape of as many elements along the first as well; and tokens'
-    heads along the last and tokens along the middle."""
+    """Shapes, each with one axis or none: a matrix along each and both, for the cost of memory
+    order; a narrow one along the first, heads along the last and tokens along the middle."""
     reduced = (
         (square(size), 0),
         (square(size), 1),
@@ -122,22 +120,12 @@ def reduced_axes(axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 @FAMILIES.operation(
     *("all", "any", "count_nonzero", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"),
-    *(
-        "exclusive_or",
-        "logsumexp",
-        "lower_median",
-        "lower_nanmedian",
-        "max",
-        "mean",
-        "median",
-        "min",
-    ),
-    *("min_and_max", "mode", "moments", "nanmean", "nanprod", "nansum", "prod", "ptp", "std"),
-    *("sum", "var"),
+    *("exclusive_or", "logsumexp", "lower_median", "lower_nanmedian", "max", "mean", "median"),
+    *("min", "min_and_max", "mode", "moments", "nanmean", "nanprod", "nansum", "prod", "ptp"),
+    *("std", "sum", "var"),
 )
 def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The tensors of `reduced_shapes`, or of `along_one` for what takes one axis alone, with fills
-    that suit the reduction."""
+    """The tensors of `reduced_shapes`, or of `along_one` for what takes one axis."""
     several = operation.inputs["axis"] == "axes"
     one_axis = along_one(size, whys_of(operation.name))
     masked = MASKED if operation.name in (*DECIDED_BY_ONE, "count_nonzero") else ()
@@ -156,8 +144,7 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("argmax", "argmin")
 def extremes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The tensors of `along_one`, and scores of each pixel's class, without a gradient, which
-    indices do not have."""
+    """The tensors of `along_one`, and scores of each pixel's class, without a gradient."""
     for reduced in along_one(size, whys_of(operation.name)):
         yield {"x": fixed(*reduced.shape), **along_axis(reduced.axis), **reduced.notes}
     scores = feature_maps(size, LABELS)
@@ -191,8 +178,7 @@ WHYS_OF_QUANTILES = {
 
 @FAMILIES.operation("quantile", "nanquantile")
 def quantile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix for its quartiles along each axis and along all, and for one share of its elements,
-    which some frameworks take as a number."""
+    """A matrix for its quartiles along each axis and along all, and for one share, a number."""
     shape = square(size)
     quartiles = fixed(len(QUARTERS), fill=literal(QUARTERS))
     shares_and_axes: tuple[tuple[Argument, int | None], ...] = (
@@ -212,11 +198,7 @@ def integral(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         (1, {"spacing": 0.5}, "rows sampled at even steps, as the area under spectra"),
         (0, {"spacing": 0.5}, "columns sampled at even steps, as doses over time: a row apart"),
         (1, {"x": fixed(columns, fill=SEQUENCE)}, "rows sampled at shared places, as ROC curves"),
-        (
-            1,
-            {"x": fixed(rows, columns, fill=SEQUENCE)},
-            "rows sampled at places of their own, as opacity along a camera's rays",
-        ),
+        (1, {"x": fixed(rows, columns, fill=SEQUENCE)}, "places of their own, as a camera's rays"),
     ):
         yield {"y": tensor(rows, columns), **how, "axis": axis, WHY: why}
 
@@ -234,18 +216,14 @@ ATOMS = 16
 def segment_reduce(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Rows of a batch of graphs, each of which is reduced to one row."""
     lengths = runs(2 * size.extent(128), ATOMS)
-    data = tensor(sum(lengths), 64)
+    counts = fixed(len(lengths), fill=literal(lengths), dtype="int64")
+    made = {"data": tensor(sum(lengths), 64), "lengths": counts}
     for reduction, why in (
         ("sum", "the atoms of each molecule summed, as a graph network predicts an energy"),
         ("mean", "the atoms of each molecule averaged, as a graph network's usual readout"),
         ("max", "the maximum of each feature over a graph's nodes, as PointNet's pooling"),
     ):
-        yield {
-            "data": data,
-            "lengths": fixed(len(lengths), fill=literal(lengths), dtype="int64"),
-            "reduction": reduction,
-            WHY: why,
-        }
+        yield {**made, "reduction": reduction, WHY: why}
 
 
 WEIGHTED: dict[int | None, str] = {

@@ -23,9 +23,7 @@ PARTS = 4
 TIMES = 2
 
 PLAIN: dict[str, tuple[Roles, ...]] = {
-    "expand_dims": (
-        {"axis": 0, WHY: "a new first axis: a single sample for a network that takes batches"},
-    ),
+    "expand_dims": ({"axis": 0, WHY: "a new first axis: a single sample as a batch"},),
     "flip": (
         {WHY: "a matrix reversed along the operation's own axes, as images are flipped"},
         {"axis": 0, WHY: "rows in reverse order, as time for a backward RNN"},
@@ -86,8 +84,7 @@ PADDING = {
 
 @FAMILIES.operation("pad")
 def pad(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps with a border of one pixel in each mode, and sentences of another length. There
-    are fewer maps in modes other than zeros, which some frameworks pad number by number."""
+    """Feature maps with a border, fewer where some frameworks pad number by number; sentences."""
     border = ((0, 0), (0, 0), (1, 1), (1, 1))
     maps, fewer = feature_maps(size), network_maps(size, 64, 56, 56, samples=2)
     for mode, why in PADDING.items():
@@ -99,7 +96,6 @@ def pad(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 ATTENTION = "BERT-base's heads before its tokens, as products of attention take them"
-
 
 AXES: dict[str, tuple[Roles, ...]] = {
     "swapaxes": (
@@ -154,9 +150,7 @@ def joined(why: str) -> Variants:
 ROWS: dict[str, Variants] = {
     "reshape": lambda size: {
         # BERT-large's vectors are as long as the rows at the default size.
-        "each row to a matrix, as BERT-large's units to their heads": call(
-            x=tensor(*square(size)), shape=(square(size)[0], 16, -1)
-        )
+        "rows to BERT-large heads": call(x=tensor(*square(size)), shape=(square(size)[0], 16, -1))
     },
     "transpose": lambda size: {
         why: call(x=tensor(*shape), **({"axes": axes} if axes else {}))
@@ -165,22 +159,14 @@ ROWS: dict[str, Variants] = {
             ("short rows to long ones: a table of samples by feature", tall(size), ()),
             ("each matrix of a stack, as the keys of attention", cube(size), (0, 2, 1)),
             ("maps from NCHW to NHWC, for channels last", feature_maps(size), (0, 2, 3, 1)),
-            (
-                "maps from NHWC to NCHW, for channels first",
-                channels_last(feature_maps(size)),
-                (0, 3, 1, 2),
-            ),
+            ("from NHWC to NCHW, channels first", channels_last(feature_maps(size)), (0, 3, 1, 2)),
             (ATTENTION, heads(size), (0, 2, 1, 3)),
         )
     },
     "squeeze": lambda size: {
         "all axes of extent 1, which it finds": call(x=tensor(1, tall(size)[0], 1, tall(size)[1])),
-        "two axes of four, as a single sample's batch": call(
-            x=tensor(1, tall(size)[0], 1, tall(size)[1]), axis=(0, 2)
-        ),
-        "ResNet-50's last features after global pooling, before its dense layer": call(
-            x=tensor(size.batch, POOLED, 1, 1), axis=(2, 3)
-        ),
+        "two axes of one sample": call(x=tensor(1, tall(size)[0], 1, tall(size)[1]), axis=(0, 2)),
+        "ResNet-50's features after pooling": call(x=tensor(size.batch, POOLED, 1, 1), axis=(2, 3)),
     },
     "tile": lambda size: {
         why: call(x=tensor(*shape), times=times)
@@ -201,14 +187,10 @@ ROWS: dict[str, Variants] = {
         "the diagonal below, such as a Hessenberg matrix's": call(x=tensor(*tall(size)), offset=-1),
         "a vector to a diagonal matrix, as singular values are": call(x=tensor(*square(size)[:1])),
     },
-    "diagflat": lambda size: {
-        "a vector to a diagonal matrix, as weights are": call(x=tensor(*square(size)[:1]))
-    },
+    "diagflat": lambda size: {"a vector of weights to a matrix": call(x=tensor(*square(size)[:1]))},
     "diagonal": lambda size: {
         DIAGONAL: call(x=tensor(*square(size))),
-        "a diagonal of each matrix of a stack, as covariances of one time step and the next": call(
-            x=tensor(*cube(size)), offset=1, axis1=1, axis2=2
-        ),
+        "of each, as autocovariances": call(x=tensor(*cube(size)), offset=1, axis1=1, axis2=2),
     },
     "atleast_1d atleast_2d atleast_3d": lambda size: {"long vectors, to join": alike(vector(size))},
     "concatenate": lambda size: {
@@ -219,9 +201,7 @@ ROWS: dict[str, Variants] = {
     },
     "stack": lambda size: {
         "a new first axis, as samples to a batch: whole copies": alike(square(size), axis=0),
-        "a new axis of time steps, from a recurrent cell": alike(
-            (size.images, square(size)[1]), SAMPLES, axis=1
-        ),
+        "time steps from a recurrent cell": alike((size.images, square(size)[1]), SAMPLES, axis=1),
         "a new last axis, as coordinates: tensors in turn": alike(square(size), axis=-1),
         "images to a batch, as a data loader does": alike(photographs(size)[1:], SAMPLES, axis=0),
     },

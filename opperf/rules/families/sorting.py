@@ -6,22 +6,12 @@ import math
 from collections.abc import Callable
 
 from opperf.model import Argument, Fill, TensorSpec
+from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import (
-    BOOLEAN,
-    Arguments,
-    below,
-    between,
-    call,
-    fixed,
-    literal,
-    odds,
-    tensor,
-    zipf,
-)
+from opperf.rules.values import BOOLEAN, below, between, call, fixed, literal, odds, tensor, zipf
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -37,8 +27,7 @@ LEVELS = 8
 
 
 def fewer(size: Preset) -> Shape:
-    """Shape of a matrix of a quarter of a square's rows: sorting takes a hundred times as long as
-    arithmetic."""
+    """Shape of a quarter of a square's rows: sorting takes a hundred times arithmetic's time."""
     rows, columns = square(size)
     return (max(2, rows // 4), columns)
 
@@ -52,7 +41,7 @@ def sorted_along(make: Callable[..., TensorSpec]) -> Variants:
     }
 
 
-def inserted(size: Preset, side: str) -> Arguments:
+def inserted(size: Preset, side: str) -> Roles:
     """A rising sequence, and many numbers to insert."""
     (count,) = line(size)
     return call(
@@ -62,12 +51,11 @@ def inserted(size: Preset, side: str) -> Arguments:
     )
 
 
-def two_lists(size: Preset, shape: Shape, start: int) -> Arguments:
+def two_lists(size: Preset, shape: Shape, start: int) -> Roles:
     """Two vectors of integers, of which most occur."""
     (count,) = line(size)
-    return call(
-        x=fixed(*shape, fill=below(count)), y=fixed(*shape, fill=below(start + count, start=start))
-    )
+    y = fixed(*shape, fill=below(start + count, start=start))
+    return call(x=fixed(*shape, fill=below(count)), y=y)
 
 
 def words(size: Preset) -> TensorSpec:
@@ -85,14 +73,13 @@ def points(size: Preset) -> TensorSpec:
     return fixed(size.extent(10000), 3, fill=below(VOXELS), dtype="int64")
 
 
-def pixels(size: Preset, **boxes: Argument) -> Arguments:
+def pixels(size: Preset, **boxes: Argument) -> Roles:
     """Colours, and their boxes."""
     return call(x=fixed(size.extent(65536), 3, fill=between(0, 1)), **boxes)
 
 
 def edges(count: int, start: float, step: float) -> TensorSpec:
-    """Edges of bins, in steps that binary numbers have exactly, so that no element is at an edge by
-    rounding."""
+    """Edges of bins, in steps that binary numbers have exactly: none is at one by rounding."""
     return fixed(count + 1, fill=literal([start + i * step for i in range(count + 1)]))
 
 
@@ -107,14 +94,10 @@ ROWS: dict[str, Variants] = {
     "isin set_difference set_exclusive_or set_intersection set_union": lambda size: {
         "two short lists, most numbers once or twice: two samples": two_lists(size, line(size), 0),
         # They have all of their numbers: without an offset, both would be the same set.
-        "two long lists in which each number recurs, as the keys of two tables": two_lists(
-            size, vector(size), line(size)[0] // 2
-        ),
+        "two long lists, as keys of two tables": two_lists(size, vector(size), line(size)[0] // 2),
     },
     "unique": lambda size: {
-        "a short list, most once or twice, as customers": call(
-            x=fixed(*line(size), fill=below(*line(size)))
-        ),
+        "most once or twice, as customers": call(x=fixed(*line(size), fill=below(*line(size)))),
         "a long list in which some are frequent, as a text's words": call(x=words(size)),
         "with where each is first, as to keep the first record": call(x=words(size), index=True),
         "with each one's place among them, to encode categories": call(x=words(size), inverse=True),
@@ -122,30 +105,19 @@ ROWS: dict[str, Variants] = {
     },
     "flat_nonzero nonzero": lambda size: {
         "half of long rows, as the pixels of an object": call(x=fixed(*square(size), fill=BOOLEAN)),
-        "few of long rows, as a dense graph's edges": call(
-            x=fixed(*square(size), fill=odds(31, 1))
-        ),
+        "few of long rows, as a graph's edges": call(x=fixed(*square(size), fill=odds(31, 1))),
     },
     "bincount": lambda size: {
         why: call(x=fixed(*vector(size), fill=fill, dtype="int64"), least=least)
         for why, fill, least in (
             ("a long vector of few numbers, as how often classes occur", below(BINS), BINS),
-            (
-                "the words of a text, some very often: more counts than the nearest cache holds",
-                zipf(size.extent(WORDS)),
-                size.extent(WORDS),
-            ),
+            ("a text's words: counts beyond cache", zipf(size.extent(WORDS)), size.extent(WORDS)),
         )
     },
     "top_k": lambda size: {
         why: call(x=tensor(*shape), k=k, gives="both", axis=axis)
         for why, shape, k, axis in (
-            (
-                "the best 50 of a vocabulary for each sentence, for top-k sampling",
-                (size.batch, size.extent(WORDS)),
-                50,
-                -1,
-            ),
+            ("the best 50 of a vocabulary, to sample", (size.batch, size.extent(WORDS)), 50, -1),
             ("six of 64 experts for a token, as DeepSeekMoE", (size.extent(4096), EXPERTS), 6, -1),
             (
                 "the thousand best boxes of each image, as a region proposal network keeps them",
@@ -175,24 +147,16 @@ ROWS: dict[str, Variants] = {
     },
     "unique_slices": lambda size: {
         "cells of a point cloud, for sparse convolution": call(x=points(size), axis=0),
-        "with each point's cell and the points of each, as VoxelNet pools a cell's points": call(
-            x=points(size), axis=0, inverse=True, counts=True
-        ),
+        "with cells and counts: VoxelNet": call(x=points(size), axis=0, inverse=True, counts=True),
     },
     "histogram": lambda size: {
-        "equal bins of a range, for activations": call(
-            x=fixed(*vector(size)), count=BINS, bounds=(-4, 4)
-        ),
-        "equal bins from minimum to maximum, as TensorBoard": call(
-            x=fixed(*vector(size)), count=BINS
-        ),
+        "equal bins, for activations": call(x=fixed(*vector(size)), count=BINS, bounds=(-4, 4)),
+        "equal bins from end to end, as TensorBoard": call(x=fixed(*vector(size)), count=BINS),
         "bins by edges, as ages": call(x=fixed(*vector(size)), edges=edges(BINS, -4.0, 1 / 8)),
     },
     "histogram_of_points": lambda size: {
         "an image's colours in equal boxes": pixels(size, count=(LEVELS,) * 3, bounds=(0, 1) * 3),
-        "colours in boxes by their edges, like a palette's: a search for each number": pixels(
-            size, edges=(edges(LEVELS, 0.0, 1 / LEVELS),) * 3
-        ),
+        "boxes by edges, like a palette": pixels(size, edges=(edges(LEVELS, 0.0, 1 / LEVELS),) * 3),
     },
 }
 add_rows(FAMILIES.operation, ROWS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from opperf.model import Fill, TensorSpec
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
@@ -33,9 +31,7 @@ COMPLEX = "complex64"
 """Dtype of functions of complex numbers, which compute little of real ones."""
 
 
-@FAMILIES.operation(
-    *(name for name, operation in OPERATIONS.items() if set(operation.inputs) == {"z"})
-)
+@FAMILIES.operation(*(name for name, one in OPERATIONS.items() if set(one.inputs) == {"z"}))
 def of_complex(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor of complex numbers, like a spectrum."""
     fill = DOMAINS.get(operation.name, NORMAL)
@@ -45,16 +41,13 @@ def of_complex(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 FIRST_WITHOUT_GRADIENT = ("gammainc", "gammaincc", "zeta")
 """Functions whose derivative in their first argument has no closed form, and frameworks lack."""
-POLYNOMIALS = tuple(
-    name for name, operation in OPERATIONS.items() if set(operation.inputs) == {"x", "degree"}
-)
+POLYNOMIALS = tuple(name for name, one in OPERATIONS.items() if set(one.inputs) == {"x", "degree"})
 """Polynomials, which frameworks have no gradient of."""
 
 
 @FAMILIES.operation(*FIRST_WITHOUT_GRADIENT, *DERIVATIVES, *POLYNOMIALS)
 def of_two(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two tensors of one shape, or one with a row's values for all rows: these take too long for
-    more shapes."""
+    """Two tensors of one shape, or one and a row: these take too long for more shapes."""
     shape, few = largest(operation.name, size), fewest(operation.name, size)
     first, second = operation.inputs
     for left, right, notes in (
@@ -69,10 +62,8 @@ def of_two(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def pair(name: str, left: Shape, right: Shape) -> tuple[TensorSpec, TensorSpec]:
     """The two tensors of a function of `of_two`."""
     fills = PAIRS[name]
-    second = tensor(*right, fill=fills.right)
-    return fixed(*left, fill=fills.left), msgspec.structs.replace(
-        second, gradient=name in FIRST_WITHOUT_GRADIENT
-    )
+    second = tensor(*right, fill=fills.right, gradient=name in FIRST_WITHOUT_GRADIENT)
+    return fixed(*left, fill=fills.left), second
 
 
 ORDERS: dict[str, tuple[int, Fill, str]] = {
@@ -102,15 +93,12 @@ def round_to(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 PARAMETRISED: dict[str, tuple[dict[str, Fill], str]] = {
-    "betainc": (
-        {"a": between(0.5, 5.0), "b": between(0.5, 5.0)},
-        "the regularised incomplete beta function, as a Beta or Student distribution's sums",
-    ),
+    "betainc": ({"a": between(0.5, 5.0), "b": between(0.5, 5.0)}, "as a Beta distribution's sums"),
     "expn": ({"order": below(6, start=1)}, "of orders one to five, as radiation in air"),
     "hyp1f1": ({"a": POSITIVE, "b": ABOVE_ONE}, "Kummer's function, as noncentral moments"),
     "hyp2f1": (
         {"a": POSITIVE, "b": POSITIVE, "c": ABOVE_ONE},
-        "Gauss's function, as the sums of a negative binomial distribution",
+        "Gauss's, as negative binomial sums",
     ),
 }
 """Fills of the parameters of functions of several, and what they are for."""

@@ -28,11 +28,7 @@ def cosine_transform(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
     """Bands of sound, one long row, rows of a prime length, and images."""
     rows, columns = square(size)
     for shape, axes, why in (
-        (
-            (size.images, size.extent(1500), BANDS),
-            LAST,
-            "80 log-mel bands of each of 1500 frames of sound, for cepstra",
-        ),
+        ((size.images, size.extent(1500), BANDS), LAST, "80 log-mel bands of each frame of sound"),
         (vector(size), LAST, "one long signal, which does not fit in the nearest cache"),
         ((rows, prime_below(columns)), LAST, "rows of a prime length: Bluestein's algorithm"),
         ((rows, columns), LAST_TWO, "one large image, as to solve Poisson's equation"),
@@ -77,13 +73,10 @@ def fourier_transform(operation: CanonicalOperation, size: Preset) -> Iterable[R
         odd: Roles = {"length": shape[axes[-1]]} if halves and shape[axes[-1]] % 2 else {}
         yield {"x": tensor(*own, dtype=dtype), "axes": axes, **odd, WHY: why}
     if operation.name == "fourier_transform":
+        whole = (rows, columns), few_sentences(size), cube(size)
         why = "real numbers to a whole spectrum, half of which is mirrored"
-        for shape, axes in (
-            ((rows, columns), LAST),
-            (few_sentences(size), LAST_TWO),
-            (cube(size), ALL_THREE),
-        ):
-            yield {"x": tensor(*shape), "axes": axes, WHY: why}
+        for shape, along_all in zip(whole, (LAST, LAST_TWO, ALL_THREE), strict=True):
+            yield {"x": tensor(*shape), "axes": along_all, WHY: why}
 
 
 AXES = {"": LAST, "2": LAST_TWO, "n": None}

@@ -15,7 +15,7 @@ from opperf.rules.configurations import PAPER, PHASE, TAGS, WHY
 from opperf.rules.detectors import few_images, last_stage, maps, spread
 from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import convolution
-from opperf.rules.families.convolution import SCALE, layer
+from opperf.rules.families.convolution import layer
 from opperf.rules.image_shapes import (
     FILTERS,
     KERNEL,
@@ -43,6 +43,8 @@ from opperf.rules.values import (
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
+
+SCALE = 2
 
 TRAIN_PHASE = frozenset({"Pooling"})
 """oneDNN keeps the positions of maxima in the train phase alone: after the predict phase the
