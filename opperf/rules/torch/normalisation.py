@@ -16,16 +16,7 @@ from opperf.rules.shapes import Shape, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.normalisation import EPSILON, MOMENTUM, OPERATIONS
 from opperf.rules.torch.roles import by_role
-from opperf.rules.values import (
-    POSITIVE,
-    Arguments,
-    call,
-    fixed,
-    sparse,
-    taken,
-    tensor,
-    without_gradients,
-)
+from opperf.rules.values import POSITIVE, Arguments, call, fixed, sparse, taken, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -70,14 +61,12 @@ def _maps(size: Preset) -> tuple[tuple[str, Shape], ...]:
 
 def _channel_arguments(shape: Shape) -> Arguments:
     channels, elements = shape[1], math.prod(shape) // shape[1]
-    positive = fixed(channels, fill=POSITIVE)
+    means, positive = fixed(channels), fixed(channels, fill=POSITIVE)
     return {
         **dict.fromkeys(("grad_out", "grad_output", "input"), tensor(*shape)),
         "weight": tensor(channels, fill=POSITIVE),
         "bias": tensor(channels),
-        **dict.fromkeys(
-            ("running_mean", "mean", "save_mean", "sum_dy", "sum_dy_xmu"), fixed(channels)
-        ),
+        **dict.fromkeys(("running_mean", "mean", "save_mean", "sum_dy", "sum_dy_xmu"), means),
         **dict.fromkeys(("running_var", "var", "invstd", "save_var", "save_invstd"), positive),
         "count": fixed(1, fill=Fill("constant", float(elements)), dtype=COUNT),
         **dict.fromkeys(("training", "train", "update", "input_g", "weight_g", "bias_g"), True),
@@ -137,7 +126,8 @@ def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments
     for why, shape in _maps(size):
         yield {
             WHY: f"{why}, quantised",
-            **without_gradients(taken(operator, _channel_arguments(shape))),
+            **taken(operator, _channel_arguments(shape)),
+            **{"weight": fixed(shape[1], fill=POSITIVE), "bias": fixed(shape[1])},
             "input": fixed(*shape, dtype="quint8"),
             "output_scale": 0.05,
             "output_zero_point": 2,
@@ -175,9 +165,7 @@ def layer_norm_gradient(operator: Operator, size: Preset) -> Rows:
         "BERT-base, token by token": call(
             **made, weight=tensor(UNITS, fill=POSITIVE), bias=tensor(UNITS), output_mask=ALL_THREE
         ),
-        "DiT, whose layers have no scale and shift of their own": call(
-            **made, output_mask=(True, False, False)
-        ),
+        "DiT, layers without scale and shift": call(**made, output_mask=(True, False, False)),
     }
 
 
@@ -185,11 +173,7 @@ def layer_norm_gradient(operator: Operator, size: Preset) -> Rows:
 def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of layers of networks that train with few images."""
     for why, shape, groups in (
-        (
-            "ResNet-50 with group normalisation, stage 1",
-            network_maps(size, 256, 56, 56, samples=2),
-            GROUPS,
-        ),
+        ("ResNet-50 with group norm, stage 1", network_maps(size, 256, 56, 56, samples=2), GROUPS),
         ("Stable Diffusion, first blocks", network_maps(size, 320, 64, 64, samples=1), GROUPS),
         ("PoolFormer: all channels in one group", network_maps(size, 64, 56, 56, samples=2), 1),
     ):
@@ -210,8 +194,7 @@ def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]
 
 
 def shortened(shape: Shape, order: float, dim: int) -> Arguments:
-    """Weights whose slices along an axis have a largest length, which half of those of normal
-    numbers exceed."""
+    """Weights whose slices have a largest length, which half of those of normal numbers exceed."""
     count = math.prod(shape) // shape[dim]
     limit = count**0.5 if order == 2.0 else count * (2 / math.pi) ** 0.5
     return call(self=tensor(*shape), p=order, dim=dim, maxnorm=limit)
@@ -273,15 +256,11 @@ ROWS: dict[str, Variants] = {
         )
     },
     "norm_except_dim": lambda size: {
-        "a dense layer's weights, a length for each unit": call(
-            v=tensor(*square(size)), pow=2, dim=0
-        ),
+        "a dense layer's weights, a length per unit": call(v=tensor(*square(size)), pow=2, dim=0),
         "HiFi-GAN, weights of a layer that enlarges, a length for each channel of its input": call(
             v=tensor(size.extent(512), 256, 16), pow=2, dim=0
         ),
-        "a dense layer's weights, a length for each input: along rows that lie apart": call(
-            v=tensor(*tall(size)), pow=2, dim=1
-        ),
+        "weights, a length per input: a row apart": call(v=tensor(*tall(size)), pow=2, dim=1),
     },
 }
 add_rows(FAMILIES.add, ROWS)

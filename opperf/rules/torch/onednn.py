@@ -3,8 +3,8 @@ namespace `onednn`, to which the compiler lowers a quantised model on a CPU."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
+from functools import partial
 
 from opperf.model import Fill, TensorSpec
 from opperf.rules.configurations import WHY
@@ -132,31 +132,27 @@ def normalised(size: Preset) -> Iterable[Arguments]:
     }
 
 
-MAPS = functools.partial(convolution, axes=2)
-BY_TENSOR = functools.partial(MAPS, by_tensor=True)
+MAPS = partial(convolution, axes=2)
+BY_TENSOR = partial(MAPS, by_tensor=True)
 
 BY_NAME: dict[str, Variants] = {
-    "linear_prepack_fp16": functools.partial(_weights_of_dense, is_half=True),
-    **dict.fromkeys(
-        ("qadd.tensor", "qadd_relu.tensor"), functools.partial(elementwise, scale=SCALE)
-    ),
+    "linear_prepack_fp16": partial(_weights_of_dense, is_half=True),
+    **dict.fromkeys(("qadd.tensor", "qadd_relu.tensor"), partial(elementwise, scale=SCALE)),
     # Products of numbers up to 3.2.
-    "qmul.tensor": functools.partial(elementwise, scale=1.6 * SCALE),
+    "qmul.tensor": partial(elementwise, scale=1.6 * SCALE),
     "qbatch_norm2d": normalised,
-    "qconv1d_pointwise": functools.partial(convolution, axes=1),
+    "qconv1d_pointwise": partial(convolution, axes=1),
     **dict.fromkeys(("qconv_pointwise.default", "qconv2d_pointwise.default"), MAPS),
     "qconv2d_pointwise.binary": MAPS,
     **dict.fromkeys(("qconv_pointwise.tensor", "qconv2d_pointwise.tensor"), BY_TENSOR),
     "qconv2d_pointwise.binary_tensor": BY_TENSOR,
-    "qconv3d_pointwise": functools.partial(convolution, axes=3),
-    "qconv_prepack": functools.partial(MAPS, layout="dense"),
+    "qconv3d_pointwise": partial(convolution, axes=3),
+    "qconv_prepack": partial(MAPS, layout="dense"),
     **dict.fromkeys(("linear_dynamic_fp16", "linear_relu_dynamic_fp16"), dense),
     **dict.fromkeys(("qlinear_pointwise.default", "qlinear_pointwise.binary"), dense),
-    **dict.fromkeys(
-        ("qlinear_pointwise.tensor", "qlinear_pointwise.binary_tensor"),
-        functools.partial(dense, by_tensor=True),
-    ),
-    "qlinear_prepack": functools.partial(_weights_of_dense, is_half=False),
+    "qlinear_pointwise.tensor": partial(dense, by_tensor=True),
+    "qlinear_pointwise.binary_tensor": partial(dense, by_tensor=True),
+    "qlinear_prepack": partial(_weights_of_dense, is_half=False),
 }
 """Configurations by the operator's name in its namespace."""
 

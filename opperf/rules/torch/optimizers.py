@@ -55,29 +55,17 @@ def _like(shapes: Iterable[Shape], fill: Fill = NORMAL) -> tuple[TensorSpec, ...
 
 
 FILLS: Mapping[str, Fill] = {
-    "self": NORMAL,
-    "grads": NORMAL,
-    "exp_avgs": NORMAL,
+    **dict.fromkeys(("self", "grads", "exp_avgs", "momentum_buffer_list"), NORMAL),
     # The updates take roots of these.
-    "exp_avg_sqs": POSITIVE,
-    "state_sums": POSITIVE,
-    "momentum_buffer_list": NORMAL,
+    **dict.fromkeys(("exp_avg_sqs", "state_sums"), POSITIVE),
 }
 """Fill of each list of tensors of an update."""
 
 VALUES: Mapping[str, Argument] = {
-    "lr": RATE,
-    "lr_decay": 0.0,
-    "beta1": 0.9,
-    "beta2": 0.999,
-    "weight_decay": DECAY,
-    "eps": 1e-8,
-    "momentum": MOMENTUM,
-    "dampening": 0.0,
-    "amsgrad": False,
-    "maximize": False,
-    "nesterov": False,
-    "is_first_step": False,
+    **{"lr": RATE, "weight_decay": DECAY, "momentum": MOMENTUM},
+    **{"beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    **dict.fromkeys(("lr_decay", "dampening"), 0.0),
+    **dict.fromkeys(("amsgrad", "maximize", "nesterov", "is_first_step"), False),
 }
 """Plain values of an update."""
 
@@ -159,11 +147,7 @@ DOMAINS: Mapping[str, Fill] = {
 }
 """Fill of the tensors of an elementwise operator; others are defined everywhere."""
 
-SECOND: Mapping[str, Fill] = {
-    **dict.fromkeys(("div", "addcdiv"), POSITIVE),
-    "lerp": PROBABILITY,
-    "pow": POSITIVE,
-}
+SECOND = {**dict.fromkeys(("addcdiv", "div", "pow"), POSITIVE), "lerp": PROBABILITY}
 """Fill of the last list of an operator of several."""
 
 LAST_LISTS = ("other", "tensor2", "weights", "exponent")
@@ -174,16 +158,10 @@ NUMBERS = ("scalar", "scalars", "weight", "exponent", "value")
 NUMBER = 0.9
 """A momentum, as the lists of an optimizer are multiplied with."""
 NUMBERS_OF: Mapping[str, float] = {
-    "add": 1e-8,
-    "addcdiv": -RATE,
-    "addcmul": 0.001,
-    "clamp_max": 1.0,
-    "clamp_min": -1.0,
-    "lerp": 0.1,
-    "sub": RATE,
+    **{"add": 1e-8, "addcdiv": -RATE, "sub": RATE},
+    **{"addcmul": 0.001, "lerp": 0.1, "clamp_max": 1.0, "clamp_min": -1.0},
 }
-"""Numbers of other operators: Adam's epsilon, its steps and the weights of its means, limits of
-gradients."""
+"""Numbers of others: Adam's epsilon, its steps and its means' weights, limits of gradients."""
 
 
 def _list_arguments(operator: Operator, word: str, shapes: tuple[Shape, ...]) -> Arguments:

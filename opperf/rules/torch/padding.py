@@ -39,7 +39,7 @@ def _pad_roles(
     return {"x": self, "widths": widths(self.ndim, pad), "mode": MODES[mode]}
 
 
-def _pad_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+def _pad_call(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     mode = next((own for own, usual in MODES.items() if usual == roles["mode"]), None)
     takes_mode = operator.parameter("mode") is not None
     if mode is None or not (takes_mode or mode == "constant"):
@@ -67,9 +67,7 @@ FIXED = {"reflection": "reflect", "replication": "edge"}
 """The modes of operators of one mode, by the beginning of their names."""
 
 OPERATIONS: Table = {
-    **dict.fromkeys(
-        ("constant_pad_nd", "pad"), use("pad", _pad_roles, to_arguments=_pad_arguments)
-    ),
+    **dict.fromkeys(("constant_pad_nd", "pad"), use("pad", _pad_roles, to_arguments=_pad_call)),
     **{
         f"{name}_pad{axes}d{end}": use(f"pad{end and '_gradient'}", roles_of(mode))
         for name, mode in FIXED.items()
@@ -114,15 +112,9 @@ NAMES = tuple(f"{mode}_pad{axes}d" for mode in FIXED for axes in (1, 2, 3))
 
 @FAMILIES.add(*NAMES, *(f"{name}_backward" for name in NAMES))
 def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors with a border that mirrors or repeats their own elements, and the gradient of
-    that."""
+    """Tensors with a border that mirrors or repeats their elements, and the gradient of that."""
     axes = int(operator.name.partition("_pad")[2][0])
     for shape, width, why, tags in _borders(size, axes):
         wide = (*shape[:2], *(extent + 2 * width for extent in shape[2:]))
-        offered: Arguments = {
-            "grad_output": tensor(*wide),
-            "self": tensor(*shape),
-            "padding": (width,) * 2 * axes,
-            **{WHY: why, TAGS: tags},
-        }
-        yield taken(operator, offered)
+        offered: Arguments = {"grad_output": tensor(*wide), "self": tensor(*shape)}
+        yield taken(operator, {**offered, "padding": (width,) * 2 * axes, WHY: why, TAGS: tags})

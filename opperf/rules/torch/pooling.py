@@ -11,7 +11,7 @@ from opperf.model import Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import Window, feature_maps, network_maps
+from opperf.rules.image_shapes import IMAGES, Window, feature_maps, network_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -55,13 +55,7 @@ MAXIMA = {
     ),
     3: (
         Pool("C3D, after the second layer", (128, 16, 56, 56), 2, 2, samples=1),
-        Pool(
-            "I3D's inception blocks, in fewer channels: windows that overlap",
-            (64, 16, 28, 28),
-            3,
-            pad=1,
-            samples=1,
-        ),
+        Pool("I3D's inception blocks, in fewer channels", (64, 16, 28, 28), 3, pad=1, samples=1),
     ),
 }
 """Layers of maxima by their number of spatial axes."""
@@ -77,13 +71,7 @@ MEANS = {
     ),
     3: (
         Pool("a DenseNet for videos, the first transition", (128, 8, 28, 28), 2, 2),
-        Pool(
-            "a video network's branch of means, the border counted with",
-            (64, 16, 28, 28),
-            3,
-            pad=1,
-            samples=1,
-        ),
+        Pool("a video network's means, the border counted", (64, 16, 28, 28), 3, pad=1, samples=1),
     ),
 }
 """Layers of means by their number of spatial axes."""
@@ -152,19 +140,12 @@ def cells(operation: CanonicalOperation, size: Preset) -> Rows:
             ("M5's last features, each to one number", (512, 30), 8, (1,)),
             ("frames of speech, pooled to cells that overlap", (256, 250), 8, (7,)),
             ("3D ResNet-18's last features, each to one number", (512, 2, 7, 7), 8, (1, 1, 1)),
-            (
-                "C3D's features in cells of 2 x 4 x 4, for videos of any extent",
-                (256, 4, 14, 14),
-                2,
-                (2, 4, 4),
-            ),
+            ("C3D's features in cells, for videos of any extent", (256, 4, 14, 14), 2, (2, 4, 4)),
         )
     }
 
 
-@FAMILIES.add(
-    *(f"quantized_max_pool{axes}d" for axes in (1, 2, 3)), replaces="its tensors are quantised"
-)
+@FAMILIES.add(*(f"quantized_max_pool{axes}d" for axes in (1, 2, 3)), replaces="quantised tensors")
 def quantized(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of quantised networks."""
     for pool in MAXIMA[axes_of(operator)]:
@@ -195,10 +176,7 @@ ONEDNN: dict[str, Variants] = {
         f"before a classifier, of {count} maps of {side} x {side}": call(
             self=_in_onednn(count, channels, side, side), output_size=(1, 1)
         )
-        for count, channels, side, _ in (
-            network_maps(size, 512, 14, 14),
-            network_maps(size, 512, 7, 7),
-        )
+        for count, channels, side, _ in (network_maps(size, 512, own, own) for own in (14, 7))
     },
     "mkldnn_adaptive_avg_pool2d_backward": lambda size: {
         "The backward pass of the means of whole maps, in oneDNN's own layout": call(
@@ -253,18 +231,12 @@ def adaptive_gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def fractional(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Maps that are pooled by a factor that is not an integer, and the gradients of that."""
     axes = axes_of(operator)
-    shape = (
-        network_maps(size, 96, 48, 48)
-        if axes == 2
-        else network_maps(size, 16, 32, 48, 48, samples=1)
-    )
-    for root, layers, share in (
-        ("root of two", "two", 2**-0.5),
-        ("cube root of two", "three", 2 ** (-1 / 3)),
-    ):
-        output = tuple(min(int(side * share), side - 2) for side in shape[2:])
+    maps, samples = {2: ((96, 48, 48), IMAGES), 3: ((16, 32, 48, 48), 1)}[axes]
+    shape = network_maps(size, *maps, samples=samples)
+    for degree, root, layers in ((2, "root", "two"), (3, "cube root", "three")):
+        output = tuple(min(int(side * 2 ** (-1 / degree)), side - 2) for side in shape[2:])
         made: Arguments = {
-            WHY: f"fractions of a map: by the {root}, {layers} layers to a half",
+            WHY: f"fractions of a map: by the {root} of two, {layers} layers to a half",
             "self": tensor(*shape),
             "kernel_size": (2,) * axes,
             "output_size": output,

@@ -172,8 +172,7 @@ def both(size: Preset) -> Iterable[Arguments]:
 
 
 BINS, RATIO, BITS = 200, 0.16, 8
-"""Bins and least share of the range of the greedy search for a row's range, as embedding tables
-are quantised with."""
+"""Bins and least share of the range of the greedy search for the range of an embedding's row."""
 
 
 def of_linear(tensor: TensorSpec, **extents: int) -> Variants:
@@ -243,9 +242,7 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "quantize_per_tensor_dynamic": lambda size: {
-        f"{notes[WHY]}, found from its extremes": call(
-            self=fixed(*shape), dtype="quint8", reduce_range=False
-        )
+        f"{notes[WHY]}, from extremes": call(self=fixed(*shape), dtype="quint8", reduce_range=False)
         for shape, notes in tensors_to_quantise(size)[:2]
     },
 }
@@ -254,8 +251,7 @@ add_rows(FAMILIES.add, VARIANTS, replaces="its second tensor is a mask")
 
 
 def layers(size: Preset) -> Iterable[tuple[int, int, int, str]]:
-    """Tokens, inputs and outputs of dense layers with quantised weights, and why. Blocks of 64
-    divide them."""
+    """Tokens, inputs and outputs, which 64 divides, of layers with quantised weights, and why."""
     width = 64 * max(1, size.extent(UNITS) // 64)
     for tokens, why in (
         (1, "one token of BERT-base's width, as generation does: bound by reading the weights"),

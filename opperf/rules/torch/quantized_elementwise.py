@@ -3,8 +3,8 @@ without weights: arithmetic, activation functions, normalisation, pooling."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from opperf.model import Fill
@@ -13,7 +13,7 @@ from opperf.rules.bert import UNITS, WIDTH, scores
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import square
+from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.quantized_layers import (
     LAST,
@@ -36,8 +36,7 @@ ONE_SCALE = "x=self scale zero_point low=quant_min high=quant_max"
 def to_dtype(
     self: Array, dtype: str, scale: Any = None, zero_point: Any = None, **several: Any
 ) -> dict[str, Any]:
-    """A tensor, and the range of the dtype that it is quantised to, with one scale or with one of
-    each channel."""
+    """A tensor, and the range of the dtype that it is quantised to, with one scale or several."""
     low, high = ENDS[dtype]
     made = {"x": self, "low": low, "high": high}
     if scale is not None:
@@ -52,18 +51,16 @@ MASKED = use("multiply", "x=grad y=mask")
 QUANTISED = use("fake_quantize", to_dtype)
 
 
-def _and_mask(made: Array, arguments: Any) -> tuple[Array, object]:
+def _mask(made: Array, arguments: Any) -> tuple[Array, object]:
     return made, ANYTHING
 
 
 OPERATIONS: Table = {
     "fake_quantize_per_channel_affine": BY_CHANNEL,
-    "fake_quantize_per_channel_affine_cachemask": use(
-        "fake_quantize", f"{ONE_SCALE} axis", _and_mask
-    ),
+    "fake_quantize_per_channel_affine_cachemask": use("fake_quantize", f"{ONE_SCALE} axis", _mask),
     "fake_quantize_per_channel_affine_cachemask_backward": MASKED,
     "fake_quantize_per_tensor_affine": ROUNDED,
-    "fake_quantize_per_tensor_affine_cachemask": use("fake_quantize", ONE_SCALE, _and_mask),
+    "fake_quantize_per_tensor_affine_cachemask": use("fake_quantize", ONE_SCALE, _mask),
     "fake_quantize_per_tensor_affine_cachemask_backward": MASKED,
     "quantize_per_channel": QUANTISED,
     "quantize_per_tensor.default": QUANTISED,
@@ -82,9 +79,7 @@ SHARES: Arguments = {"output_scale": 2.0**-8, "output_zero_point": 0}
 """Range of results from zero to one."""
 
 
-def elementwise(
-    size: Preset, result: Arguments = NEAR, number: bool = False
-) -> Iterable[Arguments]:
+def elementwise(size: Preset, result: Arguments = NEAR, number: bool = False) -> Rows:
     """Activations, and further ones or a number, which may be a tensor."""
     for shape, order, why in (
         (feature_maps(size), LAST[2], "ResNet's first stage, channels last"),
@@ -100,7 +95,7 @@ def elementwise(
         }
 
 
-def normalised(size: Preset, *extents: int) -> Iterable[Arguments]:
+def normalised(size: Preset, extents: Shape) -> Iterable[Arguments]:
     """Feature maps with a scale, a shift, and statistics of each channel."""
     shape = network_maps(size, 64, *extents)
     channels = shape[1]
@@ -138,9 +133,7 @@ SIDES = (1600,), (56, 56), (16, 56, 56)
 """Extents of the maps that are normalised, by the number of axes."""
 
 NORMS: dict[str, Variants] = {
-    f"batch_norm{name}{relu}": functools.partial(
-        lambda size, extents: normalised(size, *extents), extents=extents
-    )
+    f"batch_norm{name}{relu}": partial(normalised, extents=extents)
     for name, extents in {"1d": SIDES[0], "2d": SIDES[1], "3d": SIDES[2], "": SIDES[1]}.items()
     for relu in ("", "_relu")
 }
@@ -155,8 +148,8 @@ NAMES = (*("celu", "clamp", "dropout", "elu", "hardswish", "leaky_relu", "relu6"
 
 BY_NAME: dict[str, Variants] = {
     **dict.fromkeys((*ARITHMETIC, *BY_NUMBER, *NAMES), elementwise),
-    **{f"{name}.Tensor": functools.partial(elementwise, number=True) for name in BY_NUMBER},
-    "sigmoid": functools.partial(elementwise, result=SHARES),
+    **{f"{name}.Tensor": partial(elementwise, number=True) for name in BY_NUMBER},
+    "sigmoid": partial(elementwise, result=SHARES),
     **dict.fromkeys(("cat", "cat_relu", "cat_out", "cat_relu_out"), _joined),
     **NORMS,
     **dict.fromkeys(("group_norm", "instance_norm"), NORMS["batch_norm2d"]),

@@ -1,10 +1,8 @@
-"""Families of PyTorch's layers whose quantised weights are packed once before a model runs, those
-of its namespace `quantized`."""
+"""Families of PyTorch's layers whose quantised weights are packed, of namespace `quantized`."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
+from functools import partial
 
 from opperf.model import Fill, TensorSpec
 from opperf.rules.configurations import WHY
@@ -58,9 +56,7 @@ def parameters(count: int, fill: Fill = POSITIVE) -> TensorSpec:
     return fixed(count, fill=fill, dtype="float32")
 
 
-def dense(
-    size: Preset, weights: str = "packed_linear", quantised: bool = False
-) -> Iterable[Arguments]:
+def dense(size: Preset, weights: str = "packed_linear", quantised: bool = False) -> Rows:
     """A dense layer's tokens and weights, packed before or in each call."""
     for tokens, inputs, outputs, why in layers(size):
         yield {
@@ -103,11 +99,10 @@ LAST = {2: "channels_last", 3: "channels_last_3d"}
 
 def maps(size: Preset, axes: int) -> tuple[tuple[int, ...], str]:
     """The shape of a convolution's data, by the number of its spatial axes, and what they are."""
-    volumes = network_maps(size, 64, 16, 56, 56, samples=1)
     return {
         1: (network_maps(size, 512, 1600), "512 channels over time"),
         2: (feature_maps(size), "ResNet's first stage, a 3 x 3 layer, channels last"),
-        3: (volumes, "R3D-18's first stage, channels last"),
+        3: (network_maps(size, 64, 16, 56, 56, samples=1), "R3D-18's first stage, channels last"),
     }[axes]
 
 
@@ -154,16 +149,15 @@ FORMS: dict[str, tuple[int, tuple[str, ...], tuple[str, ...]]] = {
 
 
 def _convolutions() -> dict[str, Variants]:
-    part = functools.partial
     found: dict[str, Variants] = {}
     for name, (axes, fused, read) in FORMS.items():
         transposed = "transpose" in name
-        layer = part(convolution, axes=axes, transposed=transposed)
+        layer = partial(convolution, axes=axes, transposed=transposed)
         found |= {
             **{f"{name}{form}": layer for form in fused},
-            f"{name}_dynamic": part(layer, dynamic=True),
-            f"{name}_prepack": part(layer, weights="dense" if transposed else "per_channel"),
-            **{f"{name}_{what}": part(layer, weights=f"packed_{name}") for what in read},
+            f"{name}_dynamic": partial(layer, dynamic=True),
+            f"{name}_prepack": partial(layer, weights="dense" if transposed else "per_channel"),
+            **{f"{name}_{what}": partial(layer, weights=f"packed_{name}") for what in read},
         }
     return found
 
@@ -203,30 +197,28 @@ def whole_table(size: Preset, layout: str = "") -> Rows:
 
 
 def _tables() -> dict[str, Variants]:
-    part = functools.partial
     found: dict[str, Variants] = {
-        "embedding_bag_prepack": part(whole_table, layout="table"),
-        "embedding_bag_unpack": part(whole_table, layout="packed_table_8bit"),
-        "embedding_byte": part(_rows, layout="packed_table_8bit"),
-        "embedding_4bit": part(_rows, layout="packed_table_4bit"),
-        "embedding_bag_byte": part(table, layout="packed_table_8bit"),
-        "embedding_bag_4bit": part(table, layout="packed_table_4bit"),
+        "embedding_bag_prepack": partial(whole_table, layout="table"),
+        "embedding_bag_unpack": partial(whole_table, layout="packed_table_8bit"),
+        "embedding_byte": partial(_rows, layout="packed_table_8bit"),
+        "embedding_4bit": partial(_rows, layout="packed_table_4bit"),
+        "embedding_bag_byte": partial(table, layout="packed_table_8bit"),
+        "embedding_bag_4bit": partial(table, layout="packed_table_4bit"),
     }
     for kind in ("byte", "4bit", "2bit"):
         name = f"embedding_bag_{kind}"
         found |= {
-            **dict.fromkeys(
-                (f"{name}_prepack", f"{name}_prepack_with_rowwise_min_max"), whole_table
-            ),
-            f"{name}_unpack": part(whole_table, layout=f"rows_{kind}"),
-            f"{name}_rowwise_offsets": part(table, layout=f"rows_{kind}"),
+            f"{name}_prepack": whole_table,
+            f"{name}_prepack_with_rowwise_min_max": whole_table,
+            f"{name}_unpack": partial(whole_table, layout=f"rows_{kind}"),
+            f"{name}_rowwise_offsets": partial(table, layout=f"rows_{kind}"),
         }
     return found
 
 
 CONVOLUTIONS = _convolutions()
-QUANTISED = functools.partial(dense, quantised=True)
-FULL_HALF = functools.partial(dense, weights="packed_linear_fp16")
+QUANTISED = partial(dense, quantised=True)
+FULL_HALF = partial(dense, weights="packed_linear_fp16")
 
 BY_NAME: dict[str, Variants] = {
     **dict.fromkeys(("linear", "linear_relu", "linear_leaky_relu", "linear_tanh"), QUANTISED),
@@ -239,10 +231,10 @@ BY_NAME: dict[str, Variants] = {
         dense,
     ),
     **dict.fromkeys(("linear_dynamic_fp16", "linear_relu_dynamic_fp16"), FULL_HALF),
-    "linear_prepack": functools.partial(weights, layout="per_channel"),
+    "linear_prepack": partial(weights, layout="per_channel"),
     "linear_prepack_fp16": weights,
-    "linear_unpack": functools.partial(weights, layout="packed_linear"),
-    "linear_unpack_fp16": functools.partial(weights, layout="packed_linear_fp16"),
+    "linear_unpack": partial(weights, layout="packed_linear"),
+    "linear_unpack_fp16": partial(weights, layout="packed_linear_fp16"),
     "int4mm_packed_weight_cpu": lambda size: {
         why: call(
             self=fixed(tokens, inputs, dtype=HALF),
@@ -252,17 +244,13 @@ BY_NAME: dict[str, Variants] = {
         )
         for tokens, inputs, outputs, why in layers(size)
     },
-    "quantized_gru_cell_dynamic": functools.partial(cell, gates=3),
-    "quantized_lstm_cell_dynamic": functools.partial(cell, gates=4, states=2),
-    **dict.fromkeys(
-        ("quantized_rnn_relu_cell_dynamic", "quantized_rnn_tanh_cell_dynamic"),
-        functools.partial(cell, gates=1),
-    ),
-    "make_quantized_cell_params": functools.partial(cell, gates=4, layout=""),
-    "make_quantized_cell_params_dynamic": functools.partial(cell, gates=4),
-    "make_quantized_cell_params_fp16": functools.partial(
-        cell, gates=4, layout="packed_linear_fp16"
-    ),
+    "quantized_gru_cell_dynamic": partial(cell, gates=3),
+    "quantized_lstm_cell_dynamic": partial(cell, gates=4, states=2),
+    "quantized_rnn_relu_cell_dynamic": partial(cell, gates=1),
+    "quantized_rnn_tanh_cell_dynamic": partial(cell, gates=1),
+    "make_quantized_cell_params": partial(cell, gates=4, layout=""),
+    "make_quantized_cell_params_dynamic": partial(cell, gates=4),
+    "make_quantized_cell_params_fp16": partial(cell, gates=4, layout="packed_linear_fp16"),
     **CONVOLUTIONS,
     "conv_prepack": CONVOLUTIONS["conv2d_prepack"],
     "conv_unpack": CONVOLUTIONS["conv2d_unpack"],
@@ -275,12 +263,7 @@ add_offered(FAMILIES.add, {f"quantized::{name}": made for name, made in BY_NAME.
 
 LEGACY = "PyTorch says that models of an outdated version alone call it, and refuses it"
 
-NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
-    (
-        "quantized::linear_prepack_fp16_legacy",
-        "quantized::linear_prepack_legacy",
-        "quantized::linear_unpack.legacy",
-        "quantized::linear_unpack_fp16.legacy",
-    ),
-    LEGACY,
-)
+NOT_BENCHMARKED = {
+    f"quantized::linear_{name}": LEGACY
+    for name in ("prepack_fp16_legacy", "prepack_legacy", "unpack.legacy", "unpack_fp16.legacy")
+}

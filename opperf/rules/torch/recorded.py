@@ -60,8 +60,7 @@ def table() -> Mapping[str, Sequence[Entry]]:
 
 
 def key_of(name: str) -> str:
-    """Returns an overload's name in the dispatcher, `aten::add.Tensor`, for `aten.add.Tensor` and
-    `torch.ops.aten.add.Tensor`."""
+    """Returns an overload's name in the dispatcher, `aten::add.Tensor`."""
     name = name.removeprefix("torch.ops.")
     if "::" not in name:
         name = name.replace(".", "::", 1)
@@ -95,8 +94,7 @@ than the call, which operators' rules measure."""
 
 
 def elements(entry: Entry) -> int:
-    """Returns the number of elements of an input's largest tensor, or of the one that it makes, as
-    recorded."""
+    """Returns the recorded elements of an input's largest tensor, or of the one that it makes."""
     arguments = entry["arguments"]
     shapes = [tensor["shape"] for tensor in _tensors(arguments.values())]
     return max(map(math.prod, [*shapes, arguments.get("size", [])]))
@@ -125,11 +123,9 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
     return made
 
 
-ELEMENTWISE = frozenset(
-    {
-        *("add_", "gelu_backward", "hardswish_backward", "leaky_relu", "leaky_relu_backward"),
-        *("relu_", "threshold_backward"),
-    }
+ELEMENTWISE = (
+    *("add_", "gelu_backward", "hardswish_backward", "leaky_relu", "leaky_relu_backward"),
+    *("relu_", "threshold_backward"),
 )
 """Operators with recorded inputs of several shapes, of which they read the elements alone."""
 

@@ -40,7 +40,7 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
     of_integers = WHOLE.get(operator, numbers)
     rules = CONTENTS.get(operator, {})
 
-    def fill(name: str, position: int, spec: TensorSpec) -> TensorSpec:
+    def fill(name: str, spec: TensorSpec, position: int = 0) -> TensorSpec:
         asked = Asked(arguments, spec, position)
         if spec.dtype == "bool":
             made = BOOLEAN
@@ -54,12 +54,10 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
 
     def change(name: str, value: Argument) -> Argument:
         if isinstance(value, TensorSpec):
-            return fill(name, 0, value)
+            return fill(name, value)
         if isinstance(value, tuple):
-            return tuple(
-                fill(name, position, one) if isinstance(one, TensorSpec) else one
-                for position, one in enumerate(value)
-            )
+            parts = enumerate(value)
+            return tuple(fill(name, x, i) if isinstance(x, TensorSpec) else x for i, x in parts)
         return value
 
     return {name: change(name, value) for name, value in arguments.items()}
@@ -127,14 +125,13 @@ CONTENTS: Rules = {
     "_sparse_coo_tensor_with_dims_and_tensors": {"indices": in_size},
     "div": {"other": always(POSITIVE)},
     "embedding": {"indices": below_extent("weight")},
-    **dict.fromkeys(
-        ("embedding_backward", "embedding_dense_backward", "embedding_sparse_backward"),
-        {"indices": below_number("num_weights")},
-    ),
+    **{
+        f"embedding_{kind}backward": {"indices": below_number("num_weights")}
+        for kind in ("", "dense_", "sparse_")
+    },
     **dict.fromkeys(("eq", "ne"), {"self": compared, "other": compared}),
-    **dict.fromkeys(
-        ("gather", "index_add", "index_select", "scatter", "scatter_add"), {"index": along("self")}
-    ),
+    **dict.fromkeys(("gather", "index_add", "index_select"), {"index": along("self")}),
+    **dict.fromkeys(("scatter", "scatter_add"), {"index": along("self")}),
     **dict.fromkeys(("grid_sampler_2d", "grid_sampler_2d_backward"), {"grid": always(OPEN_UNIT)}),
     "native_batch_norm": {"running_var": always(POSITIVE)},
     "native_batch_norm_backward": dict.fromkeys(("running_var", "save_invstd"), always(POSITIVE)),

@@ -22,8 +22,7 @@ CHANNELS_LAST = (0, 2, 3, 1)
 
 
 def describe(entries: Sequence[Entry], size: str) -> list[str]:
-    """Returns a line for each input of an operator, none like another. `size` is the name of the
-    size at which they are."""
+    """Returns a line for each input of an operator at a size of that name, none like another."""
     lines = [
         (f"{models(entry['models'])}, {calls(entry['count'])}: ", shapes(entry), entry)
         for entry in entries

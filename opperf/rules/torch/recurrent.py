@@ -9,7 +9,7 @@ import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import ANYTHING, Array, Roles, Table, Use, Values, Written, use
+from opperf.operations.uses import ANYTHING, Array, Roles, Table, Use, Values, Written, merge, use
 from opperf.rules.configurations import WHY
 from opperf.rules.families.recurrent import GATES, NETWORKS, WITHIN, Network
 from opperf.rules.registering import Families
@@ -117,8 +117,7 @@ def _layer_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 
 def sizes_of(steps: int, sequences: int) -> list[int]:
-    """How many sequences have each step, of lengths evenly spread from a third of the steps to all
-    of them."""
+    """How many sequences have each step, of lengths even from a third of the steps to all."""
     shortest = max(1, steps // 3)
     lengths = [steps - i * (steps - shortest) // max(1, sequences - 1) for i in range(sequences)]
     return [sum(length > step for length in lengths) for step in range(steps)]
@@ -130,8 +129,7 @@ def on_cpu(spec: TensorSpec) -> TensorSpec:
 
 
 def packed_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments of layers over a packed batch of sequences; None for one step, of which all
-    have the same length."""
+    """The arguments of layers over a packed batch; None for one step, all of one length."""
     data = roles["data"]
     assert isinstance(data, TensorSpec)
     steps, sequences, width = data.shape
@@ -208,25 +206,19 @@ def layers(name: str) -> Table:
 
 ONEDNN: Use = use("lstm", _onednn_roles, lambda made, arguments: Written((*made, ANYTHING)))
 
-OPERATIONS: Table = {
-    **layers("gru"),
-    **layers("lstm"),
-    **layers("rnn_relu"),
-    **layers("rnn_tanh"),
-    "mkldnn_rnn_layer": ONEDNN,
-}
+OPERATIONS: Table = merge(*map(layers, GATES), {"mkldnn_rnn_layer": ONEDNN})
 
 
 FAMILIES = Families()
 
-SAVED = "it reads what its library's own forward pass leaves in memory of an order of its own"
+KEPT = "it reads what its library's own forward pass leaves in memory of an order of its own"
 PACKED = "it takes the packed weights of quantised modules, objects of a class and no tensors"
 POINTERS = "it takes weights that FBGEMM has packed, in tensors that hold a pointer and no contents"
 REMOVED = "PyTorch has removed it: each call only raises an error"
 
 NOT_BENCHMARKED = {
     **dict.fromkeys(
-        ("mkldnn_rnn_layer_backward", "miopen_rnn_backward", "lstm_mps_backward"), SAVED
+        ("mkldnn_rnn_layer_backward", "miopen_rnn_backward", "lstm_mps_backward"), KEPT
     ),
     **{
         f"quantized_{kind}.{form}{legacy}": REMOVED if legacy else PACKED
@@ -278,14 +270,13 @@ def of_library(operator: Operator, size: Preset) -> Iterable[Arguments]:
         initial = between(-network.limit, network.limit)
         weights = [tensor(*shape, fill=initial) for shape in network.weights]
         parts = [*weights, *(tensor(shape[0], fill=initial) for shape in network.weights)]
+        state = tensor(1, batch, network.units, fill=WITHIN)
         offered: Arguments = {
             "input": tensor(steps, batch, network.input),
             **{f"weight{place}": one for place, one in enumerate(parts)},
             "weight": tensors(parts),
             "weight_stride0": len(parts),
-            **dict.fromkeys(
-                ("hx_", "cx_", "hx", "cx"), tensor(1, batch, network.units, fill=WITHIN)
-            ),
+            **dict.fromkeys(("hx_", "cx_", "hx", "cx"), state),
             **{"mode": LSTM, "hidden_size": network.units, "num_layers": 1, "batch_sizes": ()},
             **{"has_biases": True, "dropout": 0.0, "train": not network.one_step},
             **dict.fromkeys(("reverse", "bidirectional", "batch_first"), False),

@@ -37,8 +37,7 @@ def of_running_maxima(size: Preset, dim: int) -> Arguments:
 
 
 def accumulated(size: Preset, dim: int) -> Arguments:
-    """A matrix and the results of `cumprod` along an axis, with their gradient. Products of numbers
-    near one are near one."""
+    """A matrix and the results of `cumprod` along an axis, near one, with their gradient."""
     near_one = tensor(*square(size), fill=NEAR_ONE)
     return call(grad=tensor(*square(size)), input=near_one, dim=dim, output=near_one)
 
@@ -68,12 +67,8 @@ def gradients(**how: Argument) -> Variants:
 
 VARIANTS: Mapping[str, Variants] = {
     "cummaxmin_backward": lambda size: {
-        "the gradient of running maxima in each row: sums at few indices": of_running_maxima(
-            size, dim=1
-        ),
-        "the gradient of running maxima down columns: indices a row apart": of_running_maxima(
-            size, dim=0
-        ),
+        "the gradient of running maxima in each row: few indices": of_running_maxima(size, dim=1),
+        "the gradient of running maxima down columns: a row apart": of_running_maxima(size, dim=0),
     },
     "cumprod_backward": lambda size: {
         "the gradient of running products along rows, for light": accumulated(size, dim=1),
@@ -110,9 +105,7 @@ VARIANTS: Mapping[str, Variants] = {
         )
     },
     "sum_to_size": lambda size: {
-        "the gradient of a bias that was broadcast to all rows": call(
-            self=tensor(*square(size)), size=(1, square(size)[1])
-        ),
+        "a bias's gradient, over rows": call(self=tensor(*square(size)), size=(1, square(size)[1])),
         "the gradient of a number per channel that was broadcast to feature maps": call(
             self=tensor(*feature_maps(size)), size=(1, feature_maps(size)[1], 1, 1)
         ),
@@ -128,21 +121,15 @@ def _by_offsets(size: Preset) -> Rows:
     lengths = runs(2 * size.extent(128), 16)
     begins = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     offsets = fixed(len(begins), fill=literal(begins), dtype="int64")
-    return {
-        "runs by where they begin, as bags of words in a flat list": call(
-            data=tensor(begins[-1], 64), reduce="sum", offsets=offsets
-        )
-    }
+    return {"bags of words": call(data=tensor(begins[-1], 64), reduce="sum", offsets=offsets)}
 
 
 FURTHER: dict[str, Variants] = {
     # Reductions of several axes, each a kernel of its own.
     "amax.default amin.default logsumexp.default mean.dim nansum.default std.correction "
     "sum.dim_IntList var.correction var_mean.correction": lambda size: {
-        f"channels last: the pixels of {what}, by channel": call(
-            self=channels_last(tensor(*feature_maps(size))), dim=axes
-        )
-        for axes, what in (((2, 3), "each image"), ((0, 2, 3), "all images"))
+        f"channels last: {what}": call(self=channels_last(tensor(*feature_maps(size))), dim=axes)
+        for axes, what in (((2, 3), "pixels of each image"), ((0, 2, 3), "pixels of all images"))
     },
     "bincount.default": lambda size: {
         "edges' weights summed by node, as degrees of a weighted graph: many bins": call(
@@ -152,9 +139,7 @@ FURTHER: dict[str, Variants] = {
     },
     "segment_reduce.default": _by_offsets,
     "sum.default": lambda size: {
-        "BERT-base's mask of attention as booleans: a byte for each element": call(
-            self=fixed(*scores(size), fill=BOOLEAN, dtype="bool")
-        )
+        "BERT-base's attention mask": call(self=fixed(*scores(size), fill=BOOLEAN, dtype="bool"))
     },
     "max.dim": lambda size: {
         "channels last: the class of each pixel, whose scores are adjacent in memory": call(

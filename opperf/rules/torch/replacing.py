@@ -1,5 +1,4 @@
-"""Families of PyTorch's operators that copy a tensor and replace a part of it, or write, add or
-combine values at indices."""
+"""Families of PyTorch's operators that replace a part of a tensor, or write values at indices."""
 
 from __future__ import annotations
 
@@ -41,13 +40,9 @@ LEFT = Fill("padded", 0.0, 0.5)
 def _masked(value: Argument) -> Variants:
     def variants(size: Preset) -> Rows:
         _, *other = scores(size)
-        shape = (size.images, *other)
+        padding = fixed(size.images, 1, 1, other[-1], fill=LEFT, dtype="bool")
         return {
-            MASKED: call(
-                self=tensor(*shape),
-                mask=fixed(size.images, 1, 1, other[-1], fill=LEFT, dtype="bool"),
-                value=value,
-            ),
+            MASKED: call(self=tensor(size.images, *other), mask=padding, value=value),
             "half of a matrix set to a number, as the tokens that are to be predicted": call(
                 self=tensor(*square(size)), mask=mask(square(size)), value=value
             ),
@@ -79,9 +74,7 @@ def whole(value: Argument, zero: Argument) -> Variants:
     """A tensor that is set to a number, and one to zero."""
     return lambda size: {
         "a matrix set to one number": call(self=tensor(*square(size)), value=value),
-        "a gradient of feature maps set to zero before it is summed": call(
-            self=tensor(*feature_maps(size)), value=zero
-        ),
+        "feature maps' gradient set to zero": call(self=tensor(*feature_maps(size)), value=zero),
     }
 
 
@@ -93,16 +86,14 @@ OVERLAPPING = named("grad_in input_sizes dim size step")
 
 def _slices(size: Preset) -> Rows:
     keys, matrix = cache(size), tensor(*square(size))
-    rows, columns = square(size)
+    rows, width = square(size)
     return {
         "a block of keys in a cache replaced, as a compiled graph does it": call(
             self=keys, src=tensor(*keys.shape[:2], 16, WIDTH), dim=2, start=16, end=32
         ),
-        "every other column replaced, as rotary embeddings interleave halves": SLICE(
-            matrix, tensor(rows, columns // 2), 1, 0, columns, 2
-        ),
+        "rotary embeddings' even columns": SLICE(matrix, tensor(rows, width // 2), 1, 0, width, 2),
         "the first half of the rows replaced: one long copy": call(
-            self=matrix, src=tensor(rows // 2, columns), start=0, end=rows // 2
+            self=matrix, src=tensor(rows // 2, width), start=0, end=rows // 2
         ),
     }
 
@@ -115,9 +106,7 @@ VARIANTS: Mapping[str, Variants] = {
         "all rows in another order, as results put back: whole rows": COPIED(
             matrix := tensor(*square(size)), 0, shuffled(square(size)[0]), matrix
         ),
-        "all columns in another order: single elements": COPIED(
-            matrix, 1, shuffled(square(size)[1]), matrix
-        ),
+        "columns shuffled: single elements": COPIED(matrix, 1, shuffled(square(size)[1]), matrix),
     },
     "index_fill.int_Scalar": filled(0.0),
     "index_fill.int_Tensor": filled(tensor()),
@@ -148,9 +137,7 @@ VARIANTS: Mapping[str, Variants] = {
         ),
     },
     "diagonal_scatter": lambda size: {
-        "a matrix's diagonal replaced, as variances with a ridge": call(
-            self=tensor(*square(size)), src=tensor(min(square(size)))
-        ),
+        "a diagonal with a ridge": call(self=tensor(*square(size)), src=tensor(min(square(size)))),
         "a diagonal of each matrix of a stack replaced, as transitions of states": call(
             self=(stack := tensor(*cube(size))),
             src=tensor(stack.shape[0], stack.shape[1] - 1),
@@ -160,12 +147,8 @@ VARIANTS: Mapping[str, Variants] = {
         ),
     },
     "select_scatter": lambda size: {
-        "the first token of each sentence replaced, as a class token": PART(
-            tensor(*few_sentences(size)), tensor(size.images, UNITS), 1, 0
-        ),
-        "a column replaced: single elements, mostly a copy of the matrix": PART(
-            tensor(*square(size)), tensor(square(size)[0]), 1, 3
-        ),
+        "new class tokens": PART(tensor(*few_sentences(size)), tensor(size.images, UNITS), 1, 0),
+        "a column: mostly a copy": PART(tensor(*square(size)), tensor(square(size)[0]), 1, 3),
     },
     "slice_scatter": _slices,
     "unfold_backward": lambda size: {
@@ -212,18 +195,10 @@ def to_own_places(size: Preset) -> Arguments:
 def _reduced(size: Preset) -> Rows:
     return {
         SENT: call(**_sent(size), reduce="sum"),
-        "messages averaged at their nodes, as GraphSAGE's aggregator": call(
-            **_sent(size), reduce="mean"
-        ),
-        "the maximum of the messages at each node (PointNet++, EdgeConv)": call(
-            **_sent(size), reduce="amax"
-        ),
-        "the maximum message without the node's own: the output is reset first": call(
-            **_sent(size), reduce="amax", include_self=False
-        ),
-        "numbers added in their rows, each with an index of its own: not one for all": call(
-            **to_own_places(size), reduce="sum"
-        ),
+        "messages averaged at nodes, as GraphSAGE's aggregator": call(**_sent(size), reduce="mean"),
+        "each node's largest message (PointNet++, EdgeConv)": call(**_sent(size), reduce="amax"),
+        "the same without the node's own": call(**_sent(size), reduce="amax", include_self=False),
+        "numbers added in rows, each at its own index": call(**to_own_places(size), reduce="sum"),
     }
 
 
@@ -252,9 +227,7 @@ def _write(size: Preset) -> Rows:
 AT_INDICES: Mapping[str, Variants] = {
     "index_add": lambda size: {
         "messages summed at their nodes: whole rows at one index": messages(size),
-        "messages times a number, summed, as a step of label propagation": call(
-            **messages(size), alpha=0.5
-        ),
+        "messages scaled and summed, as label propagation": call(**messages(size), alpha=0.5),
         "features before nodes: single elements at one index": COPIED(
             tensor(FEATURES, nodes(size)),
             1,
@@ -297,9 +270,7 @@ AT_INDICES: Mapping[str, Variants] = {
         ),
     },
     "scatter.value": lambda size: {
-        "a number at each sample's class, as smoothed labels of ImageNet's classes": call(
-            **to_classes(size), value=0.9
-        ),
+        "a number at each sample's class, as smoothed labels": call(**to_classes(size), value=0.9),
         "a number at many places of each row, as a mask of the words that were used": call(
             self=tensor(*square(size)),
             dim=1,
@@ -308,9 +279,7 @@ AT_INDICES: Mapping[str, Variants] = {
         ),
     },
     "scatter.value_reduce": lambda size: {
-        f"a number {verb} each sample's class, as to change its margin": call(
-            **to_classes(size), value=0.5, reduce=reduce
-        )
+        f"a margin {verb} each sample's class": call(**to_classes(size), value=0.5, reduce=reduce)
         for reduce, verb in (("add", "added at"), ("multiply", "multiplied with"))
     },
     "scatter_add": lambda size: {

@@ -56,6 +56,7 @@ def _permutation_roles(n: int, **other: Any) -> dict[str, Any]:
     return {"data": np.arange(n)}
 
 
+UNIFORM = "random_uniform_integer"
 NORMAL = like("normal", loc=0.0, scale=1.0)
 UNIT = like("uniform", low=0.0, high=1.0)
 
@@ -83,15 +84,10 @@ OPERATIONS: Table = {
     "randint": like("uniform_integer", "low high", low=0),
     "randint.low": like("uniform_integer", "low high"),
     "randint.low_generator": like("uniform_integer", "low high"),
-    "randint_like": use(
-        "random_uniform_integer", lambda high, low=0, **other: {"low": low, "high": int(high)}
-    ),
+    "randint_like": use(UNIFORM, lambda high, low=0, **other: {"low": low, "high": int(high)}),
     "randn": NORMAL,
     "randn_like": NORMAL,
-    "random": use(
-        "random_uniform_integer",
-        lambda to=EXACT + 1, **other: {"low": other.get("from", 0), "high": to},
-    ),
+    "random": use(UNIFORM, lambda to=EXACT + 1, **other: {"low": other.get("from", 0), "high": to}),
     "randperm": use("shuffle", _permutation_roles),
     "uniform": like("uniform", "low=from high=to"),
 }
@@ -127,10 +123,7 @@ PARAMETERS: dict[str, Arguments] = {
     "random": {WHY: "integers of any size that the dtype has, as test data"},
     "random.from": {"from": 1, "to": CLASSES, WHY: "integers between two bounds, as labels"},
     "random.to": {"to": CLASSES, WHY: "integers below a limit, as labels"},
-    "uniform": {
-        **{"from": -0.05, "to": 0.05},
-        WHY: "initial weights between two bounds, as Glorot's and Kaiming's",
-    },
+    "uniform": {"from": -0.05, "to": 0.05, WHY: "initial weights, as Glorot's and Kaiming's"},
 }
 """Parameters of operators that draw a tensor like another, each with why."""
 
@@ -226,12 +219,8 @@ OWN: dict[str, Variants] = {
         ),
     },
     "multinomial": lambda size: {
-        "the next token of each sentence, by Llama 2's probabilities": call(
-            self=_categories(size), num_samples=1
-        ),
-        "20 distinct tokens of each sentence, as candidates of a beam": call(
-            self=_categories(size), num_samples=20
-        ),
+        "the next token of each sentence, by Llama 2": call(self=_categories(size), num_samples=1),
+        "20 distinct tokens each, for a beam search": call(self=_categories(size), num_samples=20),
         "negative samples of each sentence by frequency, as word2vec's": call(
             self=_categories(size), num_samples=size.extent(1024), replacement=True
         ),
@@ -242,9 +231,7 @@ OWN: dict[str, Variants] = {
         )
     },
     "normal.Tensor_float": lambda size: {
-        "noise around an agent's actions, for policy gradients": call(
-            mean=tensor(*square(size)), std=0.1
-        )
+        "noise around actions, for policy gradients": call(mean=tensor(*square(size)), std=0.1)
     },
     "normal.float_Tensor": lambda size: {
         "noise at a level of each element's own, as a variational autoencoder's": call(
@@ -255,9 +242,7 @@ OWN: dict[str, Variants] = {
         "means below 10: products of uniform numbers, as photons of dark pixels": call(
             self=tensor(*few(size), fill=between(0.5, 8.0))
         ),
-        "means above 10: by rejection, as photons of bright pixels": call(
-            self=tensor(*few(size), fill=between(20.0, 200.0))
-        ),
+        "means above 10: by rejection": call(self=tensor(*few(size), fill=between(20.0, 200.0))),
     },
     "randperm": permutations(),
     "randperm.generator": permutations(**GENERATOR),
@@ -267,10 +252,6 @@ add_rows(FAMILIES.add, OWN)
 
 
 FURTHER: dict[str, Variants] = {
-    "rand_like randn_like": lambda size: {
-        "numbers in the shape of feature maps, with batch, channels and both axes": call(
-            self=fixed(*feature_maps(size))
-        )
-    }
+    "rand_like randn_like": lambda size: {"feature maps": call(self=fixed(*feature_maps(size)))}
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -35,7 +35,7 @@ def _best(made: Any, arguments: Values) -> Any:
     return (values, places) if arguments.get("largest", True) else (-values, places)
 
 
-def _search_roles(
+def _search(
     sorted_sequence: Array,
     self: Any,
     right: bool = False,
@@ -62,8 +62,7 @@ def _unique_roles(self: Array, dim: int | None = None, **returned: bool) -> dict
 
 
 def in_three(made: Any, arguments: Values) -> tuple[Any, ...]:
-    """Unique elements, places and counts, of which those that were not asked for may be
-    anything."""
+    """Unique elements, places and counts; those that were not asked for may be anything."""
     found, *others = made if isinstance(made, tuple) else (made,)
     rest = iter(others)
     return found, *(next(rest) if arguments.get(name) else ANYTHING for name in RETURNED.values())
@@ -158,9 +157,7 @@ SEARCHED: Table = {
     "bincount": use("bincount", "x=self least=minlength weights"),
     "bucketize": use(
         "searchsorted",
-        lambda self, boundaries, right=False, out_int32=False: _search_roles(
-            boundaries, self, right
-        ),
+        lambda self, boundaries, right=False, out_int32=False: _search(boundaries, self, right),
         to_arguments=lambda operator, roles: {
             "self": roles["values"],
             "boundaries": roles["ordered"],
@@ -180,9 +177,7 @@ SEARCHED: Table = {
     "histogram": histogram(),
     "histogramdd": use("histogram_of_points", _points_roles, to_arguments=_points_arguments),
     "isin": use("isin", _isin_roles, to_arguments="x=elements y=test_elements"),
-    "searchsorted": use(
-        "searchsorted", _search_roles, to_arguments="ordered=sorted_sequence values=self side"
-    ),
+    "searchsorted": use("searchsorted", _search, None, "ordered=sorted_sequence values=self side"),
     **dict.fromkeys(("unique_consecutive", "unique_dim_consecutive"), runs_of("unique_runs")),
     "unique_dim": runs_of("unique_slices"),
 }
@@ -239,19 +234,15 @@ def descending(operator: Operator, size: Preset) -> Rows:
     }
 
 
-def pieces(size: Preset, **returned: bool) -> Arguments:
+def pieces(size: Preset, **asked: bool) -> Arguments:
     """Numbers that recur, as word pieces."""
-    return call(
-        self=fixed(*vector(size), fill=below(size.extent(30522)), dtype="int64"), **returned
-    )
+    return call(self=fixed(*vector(size), fill=below(size.extent(30522)), dtype="int64"), **asked)
 
 
 OWN: dict[str, Variants] = {
     "_unique2 _unique": lambda size: {
         "word pieces of a batch, each once: sorted": pieces(size),
-        "word pieces of a batch, each once, and the place of each of the batch among them": pieces(
-            size, return_inverse=True
-        ),
+        "word pieces of a batch, each once, and their places": pieces(size, return_inverse=True),
     }
 }
 add_rows(FAMILIES.add, OWN)

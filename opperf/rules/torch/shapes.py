@@ -70,12 +70,10 @@ def slice_and_whole(size: Preset) -> Rows:
 
 OWN: dict[str, Variants] = {
     "diag_embed": lambda size: {
-        "many small diagonal matrices, as covariances of mixtures": call(
+        "small diagonal matrices, as mixtures' covariances": call(
             self=tensor(tall(size)[0], SMALL)
         ),
-        "vectors below the diagonal, for tridiagonal matrices": call(
-            self=tensor(cube(size)[0], cube(size)[1]), offset=-1
-        ),
+        "diagonals below the main one": call(self=tensor(cube(size)[0], cube(size)[1]), offset=-1),
     },
     "diagonal_backward": lambda size: {
         "the gradient of a matrix's diagonal, for the trace of a covariance": call(
@@ -95,14 +93,10 @@ OWN: dict[str, Variants] = {
             repeats=_durations(count),
             dim=0,
         ),
-        "numbers repeated, as run lengths are decoded": call(
-            self=tensor(*line(size)), repeats=_durations(line(size)[0])
-        ),
+        "run lengths decoded": call(self=tensor(*line(size)), repeats=_durations(line(size)[0])),
     },
     "repeat_interleave.Tensor": lambda size: {
-        "indices of sentences for all of their tokens, in a packed batch": call(
-            repeats=_durations(line(size)[0])
-        )
+        "each token's sentence, in a packed batch": call(repeats=_durations(line(size)[0]))
     },
     "resize": lambda size: {
         "the first half of a matrix, like a buffer for an epoch's last batch": call(
@@ -115,9 +109,7 @@ OWN: dict[str, Variants] = {
         )
     },
     "select_backward": _selected_gradients,
-    "set": lambda size: {
-        "a tensor emptied, as before its memory is freed": call(self=tensor(*square(size)))
-    },
+    "set": lambda size: {"a tensor emptied, before it is freed": call(self=tensor(*square(size)))},
     "set.source_Tensor": lambda size: {
         "a tensor that takes the memory of another, as a parameter of sharded training": call(
             self=tensor(*square(size)), source=tensor(*square(size))
@@ -127,11 +119,7 @@ OWN: dict[str, Variants] = {
     "slice_inverse": slice_and_whole,
 }
 
-add_rows(
-    FAMILIES.add,
-    OWN,
-    replaces="its second tensor decides how often each element is repeated, or the storage",
-)
+add_rows(FAMILIES.add, OWN, replaces="its second tensor decides repeats, or the storage")
 
 
 STAGE = 96
@@ -154,9 +142,7 @@ FURTHER: dict[str, Variants] = {
     },
     # What recorded runs repeat are indices alone.
     "repeat.default": lambda size: {
-        "ViT-B/16's table of positions, once for each image": call(
-            self=tensor(1, 197, UNITS), repeats=(size.samples(32), 1, 1)
-        )
+        "ViT-B/16's positions": call(self=tensor(1, 197, UNITS), repeats=(size.samples(32), 1, 1))
     },
 }
 add_rows(FAMILIES.also, FURTHER)

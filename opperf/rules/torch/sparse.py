@@ -21,10 +21,8 @@ SAME = use("identity", "x=self -sparse_dim -blocksize")
 
 
 OPERATIONS: Table = {
-    **dict.fromkeys(
-        ("coalesce", "to_sparse", *(f"to_sparse_{end}" for end in ("bsc", "bsr", "csc", "csr"))),
-        SAME,
-    ),
+    **dict.fromkeys(("coalesce", "to_sparse"), SAME),
+    **{f"to_sparse_{end}": SAME for end in ("bsc", "bsr", "csc", "csr")},
     "copy_sparse_to_sparse": use("identity", "x=src -self"),
     "hspmm": MATRICES,
     "smm": MATRICES,
@@ -119,8 +117,7 @@ def to_sparse(how: str, **options: Argument) -> Callable[[Preset], dict[str, Arg
 
 
 def pieces(pointers: str, indices: str, blocks: Shape, sized: bool, why: str) -> Variants:
-    """The configurations of a constructor of compressed tensors with an element, or a block, in
-    each row or column."""
+    """A constructor of compressed tensors with an element, or a block, in each row or column."""
 
     def variants(size: Preset) -> Rows:
         rows = size.extent(65536)
@@ -185,9 +182,7 @@ VARIANTS: dict[str, Variants] = {
     **CONSTRUCTORS,
     "sparse_coo_tensor.indices": coordinates(sized=False),
     "sparse_coo_tensor.indices_size": coordinates(sized=True),
-    "sparse_coo_tensor.size": lambda size: {
-        "a matrix without elements, as gradients start from": call(size=square(size))
-    },
+    "sparse_coo_tensor.size": lambda size: {"a gradient without elements": call(size=square(size))},
     "to_sparse.default": to_sparse("by coordinates"),
     "to_sparse.sparse_dim": lambda size: {
         **to_sparse("by coordinates", sparse_dim=2)(size),
@@ -211,9 +206,7 @@ VARIANTS: dict[str, Variants] = {
         "a layer's pruned weights": call(self=pruned("coo", size), src=_graph_like(size))
     },
     "resize_as_sparse": lambda size: {
-        "a matrix resized to another one's shape and dimensions": call(
-            self=pruned("coo", size), the_template=pruned("coo", size)
-        )
+        "shaped as another matrix": call(self=pruned("coo", size), the_template=pruned("coo", size))
     },
     "sparse_resize sparse_resize_and_clear": lambda size: {
         "a graph with room for twice as many nodes": call(
@@ -224,9 +217,7 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "sparse_mask": lambda size: {
-        f"a gradient at the places of pruned weights, {word}": call(
-            self=tensor(*square(size)), mask=pruned(layout, size)
-        )
+        f"a pruned gradient, {word}": call(self=tensor(*square(size)), mask=pruned(layout, size))
         for layout, word in (("coo", "by coordinates"), ("csr", "by rows"))
     },
     "sparse_sampled_addmm": lambda size: {
@@ -254,17 +245,11 @@ VARIANTS: dict[str, Variants] = {
         LAYOUTS["coo"]: call(self=vectors(size), mat1=graph("coo", size), mat2=vectors(size))
     },
     "_sparse_sparse_matmul": lambda size: {
-        "neighbours of neighbours of a graph's nodes": call(
-            self=_graph_like(size), other=_graph_like(size)
-        )
+        "neighbours of nodes' neighbours": call(self=_graph_like(size), other=_graph_like(size))
     },
-    "_sparse_sum.default": lambda size: {
-        "all of a graph's adjacency, as the weight of its edges": call(self=graph("coo", size))
-    },
+    "_sparse_sum.default": lambda size: {"a graph's total weight": call(self=graph("coo", size))},
     "_sparse_sum.dim": lambda size: {
-        "a graph's adjacency summed over the neighbours of each node": call(
-            self=graph("coo", size), dim=(1,)
-        )
+        "the sum over each node's neighbours": call(self=graph("coo", size), dim=(1,))
     },
     "_sparse_softmax.int _sparse_log_softmax.int": lambda size: {
         "scores of each node's edges, as graph attention": call(self=graph("coo", size), dim=1)

@@ -175,12 +175,8 @@ ROWS: dict[str, Variants] = {
     "stft": framed("", return_complex=True),
     "stft.center": framed("", center=True, return_complex=True),
     "fft_fftshift fft_ifftshift": lambda size: {
-        "along both axes, as an image's spectrum: four blocks copied": call(
-            self=tensor(*square(size), dtype=COMPLEX)
-        ),
-        "along each row, for many signals: halves of rows copied": call(
-            self=tensor(*square(size), dtype=COMPLEX), dim=(1,)
-        ),
+        "an image's spectrum: four blocks copied": call(self=tensor(*square(size), dtype=COMPLEX)),
+        "along rows: halves copied": call(self=tensor(*square(size), dtype=COMPLEX), dim=(1,)),
     },
 }
 add_rows(FAMILIES.add, ROWS)
@@ -194,14 +190,8 @@ def images(size: Preset) -> Iterable[tuple[str, Shape, Shape]]:
     """Why images are resized, their shape, and their new extents."""
     count, side, less, few = size.samples(4), size.side(512), size.side(224), size.side(64)
     return (
-        (
-            "photographs made smaller for a classifier of 224 x 224",
-            *((count, 3, side, side), (less, less)),
-        ),
-        (
-            "masks of a segmentation, four times as large",
-            *((count, 21, few, few), (4 * few, 4 * few)),
-        ),
+        ("photographs made smaller for a classifier", (count, 3, side, side), (less, less)),
+        ("masks of a segmentation, four times as large", (count, 21, few, few), (4 * few, 4 * few)),
     )
 
 

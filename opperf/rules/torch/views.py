@@ -41,8 +41,7 @@ def sound(size: Preset) -> Shape:
 
 
 def rotated(size: Preset) -> Shape:
-    """Shape of Llama 7B's queries of a short text as pairs of numbers, which rotary embeddings
-    turn."""
+    """Shape of Llama 7B's queries of a short text, as pairs of numbers."""
     return (1, size.extent(512), 32, 64, 2)
 
 
@@ -76,9 +75,7 @@ def as_argument(name: str) -> Variants:
 def like(name: str) -> Variants:
     """A tensor to reshape, and one of the new shape as the argument of this name."""
     return lambda size: {
-        f"{TO_HEADS}, as the queries are": call(
-            self=tensor(*few_sentences(size)), **{name: fixed(*heads(size))}
-        )
+        TO_HEADS: call(self=tensor(*few_sentences(size)), **{name: fixed(*heads(size))})
     }
 
 
@@ -94,9 +91,7 @@ def parts_of(size: Preset) -> dict[str, dict[str, Any]]:
     batch, length, width = few_sentences(size)
     return {
         "the first tokens, as a prompt's": SLICE(tensor(batch, length, width), 1, 0, length // 2),
-        "the keys in a joint projection of queries, keys and values, as GPT-2's": SLICE(
-            tensor(batch, length, 3 * width), 2, width, 2 * width
-        ),
+        "keys of GPT-2's projection": SLICE(tensor(batch, length, 3 * width), 2, width, 2 * width),
         "ShuffleNet v2, stage 2: half of the channels, for a block's second branch": SLICE(
             tensor(*network_maps(size, 116, 28, 28)), 1, 58, 116
         ),
@@ -105,13 +100,9 @@ def parts_of(size: Preset) -> dict[str, dict[str, Any]]:
 
 def _narrowed(size: Preset, start: Callable[[int], Argument] = int) -> Rows:
     return {
-        why: call(
-            self=part["self"],
-            dim=part["dim"],
-            start=start(part["start"]),
-            length=part["end"] - part["start"],
-        )
-        for why, part in parts_of(size).items()
+        why: call(self=whole, dim=dim, start=start(first), length=end - first)
+        for why, row in parts_of(size).items()
+        for whole, dim, first, end in [row.values()]
     }
 
 
@@ -119,9 +110,7 @@ def _sliced(size: Preset) -> Rows:
     maps = feature_maps(size)
     return {
         **parts_of(size),
-        "every other column of feature maps, as a shortcut of stride 2": call(
-            self=tensor(*maps), dim=3, start=0, end=maps[3], step=2
-        ),
+        "a shortcut of stride 2": call(self=tensor(*maps), dim=3, start=0, end=maps[3], step=2),
     }
 
 
@@ -129,15 +118,9 @@ def selected(size: Preset) -> dict[str, dict[str, Any]]:
     """One index of the first, a middle and the last axis."""
     batch, length, width = few_sentences(size)
     return {
-        "the first token of each sentence, as BERT's pooler takes": call(
-            self=tensor(batch, length, width), dim=1, index=0
-        ),
-        "the keys among queries, keys and values": call(
-            self=tensor(3, batch, length, width), dim=0, index=1
-        ),
-        "the first logit of each token, as where an answer begins": call(
-            self=tensor(batch, length, 2), dim=2, index=0
-        ),
+        "first tokens, as BERT's pooler": call(self=tensor(batch, length, width), dim=1, index=0),
+        "keys among queries and values": call(self=tensor(3, batch, length, width), dim=0, index=1),
+        "first logits, where answers begin": call(self=tensor(batch, length, 2), dim=2, index=0),
     }
 
 
@@ -147,10 +130,7 @@ def expanded(size: Preset) -> dict[str, tuple[Shape, Shape]]:
     keys = (1, 8, size.extent(1024, least=32), 128)
     one, group = ((*keys[:2], count, *keys[2:]) for count in (1, GROUPS))
     return {
-        "a number per row to a matrix, as each sample's maximum or norm": (
-            column(size),
-            tall(size),
-        ),
+        "a number per row to a matrix, as each sample's norm": (column(size), tall(size)),
         "a bias to all tokens: its gradient sums over them": ((1, UNITS), (batch * length, UNITS)),
         "Llama 3: each head of keys to its group of heads of queries": (one, group),
     }
@@ -185,9 +165,7 @@ VIEWS: dict[str, Variants] = {
     "detach": _of_matrix("a layer's output, cut off from the graph, as a target network's"),
     "diagonal": lambda size: {
         "the diagonal of a matrix, as a covariance's variances": call(self=tensor(*square(size))),
-        "a diagonal of each matrix of a batch, as covariances of neighbouring steps": call(
-            self=tensor(*cube(size)), offset=1, dim1=1, dim2=2
-        ),
+        "covariances with the next step": call(self=tensor(*cube(size)), offset=1, dim1=1, dim2=2),
     },
     "expand": _expand,
     "expand_as": lambda size: {
@@ -196,21 +174,15 @@ VIEWS: dict[str, Variants] = {
     },
     "flatten.using_ints": lambda size: {
         TO_VECTORS: call(self=tensor(*network_maps(size, 512, 7, 7)), start_dim=1),
-        "BERT-base's heads joined, as before the projection of attention's output": call(
-            self=tensor(*heads(size)), start_dim=2
-        ),
+        "BERT-base's heads joined after attention": call(self=tensor(*heads(size)), start_dim=2),
     },
     "mH": _of_matrix(UNITARY, COMPLEX),
     "mT": _of_matrix(MATRIX),
     "narrow": _narrowed,
-    "narrow.Tensor": lambda size: _narrowed(
-        size, lambda start: fixed(fill=literal(start), dtype="int64")
-    ),
+    "narrow.Tensor": lambda size: _narrowed(size, lambda i: fixed(fill=literal(i), dtype="int64")),
     "numpy_T": _of_matrix(MATRIX),
     "permute": lambda size: {
-        "feature maps from NCHW to NHWC, as before ConvNeXt-T's layer norm": call(
-            self=tensor(*feature_maps(size, 96)), dims=(0, 2, 3, 1)
-        ),
+        "ConvNeXt-T's maps to NHWC": call(self=tensor(*feature_maps(size, 96)), dims=(0, 2, 3, 1)),
         HEADS_FIRST: call(self=tensor(*heads(size)), dims=(0, 2, 1, 3)),
     },
     "ravel": _of_matrix("gradients laid out flat, as before they are sent to other devices"),
@@ -219,14 +191,10 @@ VIEWS: dict[str, Variants] = {
     "select.int": selected,
     "slice.Tensor": _sliced,
     "squeeze": lambda size: {
-        "ResNet-50's features after global pooling, all axes of extent 1": call(
-            self=tensor(*network_maps(size, 2048, 1, 1))
-        )
+        "ResNet-50's globally pooled features": call(self=tensor(*network_maps(size, 2048, 1, 1)))
     },
     "squeeze.dim": lambda size: {
-        "the one logit of each token, as an extractive reader's": call(
-            self=tensor(*few_sentences(size)[:2], 1), dim=-1
-        )
+        "an extractive reader's logits": call(self=tensor(*few_sentences(size)[:2], 1), dim=-1)
     },
     "squeeze.dims": lambda size: {
         "ResNet-50's features after global pooling, by both spatial axes": call(
@@ -240,14 +208,10 @@ VIEWS: dict[str, Variants] = {
     },
     "unfold": lambda size: {
         FRAMES: call(self=tensor(*sound(size)), dimension=0, size=FRAME, step=HOP),
-        "rows of patches of images, as a vision transformer's": call(
-            self=tensor(*photographs(size)), dimension=2, size=PATCH, step=PATCH
-        ),
+        "image patches": call(self=tensor(*photographs(size)), dimension=2, size=PATCH, step=PATCH),
     },
     "unsqueeze": lambda size: {
-        "a mask of tokens, to broadcast it over the scores of attention": call(
-            self=tensor(*few_sentences(size)[:2]), dim=1
-        )
+        "a mask of tokens, to mask attention": call(self=tensor(*few_sentences(size)[:2]), dim=1)
     },
     "view": as_argument("size"),
     "view.dtype": lambda size: {
@@ -260,22 +224,16 @@ VIEWS: dict[str, Variants] = {
     },
     "view_as": like("other"),
     "view_as_complex": lambda size: {
-        "queries' pairs of numbers as complex ones, as Llama's rotary embedding has them": call(
-            self=tensor(*rotated(size))
-        )
+        "queries' pairs as complex numbers, in Llama's rotation": call(self=tensor(*rotated(size)))
     },
     "view_as_real": lambda size: {
-        "rotated queries back to pairs of real numbers, in Llama's rotary embedding": call(
-            self=tensor(*rotated(size)[:-1], dtype=COMPLEX)
-        )
+        "Llama's rotated queries as pairs": call(self=tensor(*rotated(size)[:-1], dtype=COMPLEX))
     },
 }
 """Operators that return a view, and the tensors that models view so."""
 
 
-@FAMILIES.add(
-    *VIEWS, replaces="a view takes the time of a call whatever the tensor, unless it has to copy"
-)
+@FAMILIES.add(*VIEWS, replaces="a view takes a call's time whatever the tensor, unless it copies")
 def view(operator: Operator, size: Preset) -> Rows:
     """Tensors, and how they are viewed."""
     return [{**row, WHY: f"{row[WHY]}: a view"} for row in own(VIEWS, operator, size)]
@@ -284,9 +242,7 @@ def view(operator: Operator, size: Preset) -> Rows:
 def without_axes(**axes: Argument) -> Variants:
     """Maps of one channel, whose axis is removed."""
     return lambda size: {
-        "depth maps without their one channel, before a loss": call(
-            self=tensor(*network_maps(size, 1, 480, 640)), **axes
-        )
+        "depth maps without a channel": call(self=tensor(*network_maps(size, 1, 480, 640)), **axes)
     }
 
 
@@ -301,9 +257,7 @@ COPIES: dict[str, Variants] = {
     "squeeze_copy.dim": without_axes(dim=1),
     "squeeze_copy.dims": without_axes(dim=(1,)),
     "unsqueeze_copy": lambda size: {
-        "Llama 3's keys, before each head of them serves a group of queries": call(
-            self=tensor(1, 8, size.extent(1024, least=32), 128), dim=2
-        )
+        "Llama 3's heads of keys": call(self=tensor(1, 8, size.extent(1024, least=32), 128), dim=2)
     },
 }
 del COPIES["narrow_copy.Tensor"]
@@ -321,7 +275,5 @@ def reshape_with_a_copy(operator: Operator, size: Preset) -> Rows:
     whole = heads_first(size)
     batch, count, length, width = whole.shape
     return {
-        "BERT-base's sentences and heads joined, heads not before tokens in memory: a copy": call(
-            self=whole, shape=(batch * count, length, width)
-        )
+        "BERT-base's heads, strided: a copy": call(self=whole, shape=(batch * count, length, width))
     }

@@ -27,19 +27,12 @@ from opperf.operations.work.table import FORMULAS
 def _updates(call: Sizes) -> float:
     """A new value of each weight and of each of its states, which are lists too."""
     states = ("exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs", "momentum_buffer_list", "state_sums")
-    return float(
-        sum(
-            array.size
-            for role in ("self", *states)
-            for array in call.get(role, ())
-            if array.size > 1
-        )
-    )
+    lists = [call.get(role, ()) for role in ("self", *states)]
+    return float(sum(array.size for arrays in lists for array in arrays if array.size > 1))
 
 
 def _convolution_backward(call: Sizes) -> float:
-    """As PyTorch's counter: a product of the forward's size for each gradient, and the bias's
-    sum."""
+    """As PyTorch's counter: a product of the forward's size for each gradient, the bias's sum."""
     data, weight, bias = call.get("output_mask")
     maps = call.size("input") if call.get("transposed") else call.size("grad_output")
     product = 2.0 * maps * math.prod(call.shape("weight")[1:])
@@ -69,12 +62,7 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward",
     ),
     (
-        Formula(
-            lambda call: float(
-                call.size("grad_output") * math.prod(listed(call.get("kernel_size")))
-            ),
-            nothing,
-        ),
+        Formula(lambda x: x.size("grad_output") * math.prod(listed(x.get("kernel_size"))), nothing),
         "avg_pool2d_backward avg_pool3d_backward",
     ),
     (
@@ -92,10 +80,7 @@ CLASSES: tuple[tuple[Formula, str], ...] = (
         "_index_put_impl_ _pad_circular _pad_enum constant_pad_nd copy clone contiguous "
         "to_padded_tensor nested_to_padded_tensor _nested_from_padded",
     ),
-    (
-        CREATION._replace(bytes=lambda call: call.bytes("self")),
-        "item _local_scalar_dense is_nonzero",
-    ),
+    (CREATION._replace(bytes=lambda x: x.bytes("self")), "item _local_scalar_dense is_nonzero"),
     (
         UNWRITTEN,
         "empty empty_like empty_permuted empty_quantized empty_strided new_empty "
