@@ -19,8 +19,7 @@ from opperf.rules.values import BELOW, different
 AXES = ("dim", "axis")
 
 MAPS = ("start_index_map", "scatter_dims_to_operand_dims")
-"""Entries of a mapping that list the axes that indices are of, as XLA's gather and scatter have
-them."""
+"""Entries of a mapping that list the axes of indices, as XLA's gather and scatter have them."""
 
 WINDOW = "slice_sizes"
 """Argument with the extents of what is read at an index."""
@@ -32,8 +31,7 @@ Key = tuple[str, ...]
 """The kind of a limit, and its arguments: `("along", "self", "dim")`."""
 
 Defaults = Mapping[str, int | None]
-"""Values of the arguments `AXES` where a call omits them; None is no axis, of the elements in
-their order."""
+"""Values of `AXES` where a call omits them; None is no axis, of the elements in their order."""
 
 
 class Bound(NamedTuple):
@@ -108,10 +106,8 @@ def limits(arguments: Mapping[str, Argument], place: str, defaults: Defaults) ->
     found: dict[Key, int] = {}
     name, _, position = place.partition(".")
     # Lengths of a tensor have its name: `data_lengths`.
-    others = sorted(
-        (named for named in places(arguments) if named[0] != place),
-        key=lambda named: not name.startswith(named[0]),
-    )
+    others = [named for named in places(arguments) if named[0] != place]
+    others.sort(key=lambda named: not name.startswith(named[0]))
     shapes = {other: spec.shape for other, spec in others if spec.shape}
     numbers = {
         other: value
@@ -322,6 +318,4 @@ def _are_below_all(listed: Sequence[_Seen]) -> bool:
     extents = [
         [extent for key, extent in case.limits.items() if key[0] == "axis"] for case in listed
     ]
-    return all(
-        case.high <= min(own) if own else False for case, own in zip(listed, extents, strict=True)
-    )
+    return all(own and case.high <= min(own) for case, own in zip(listed, extents, strict=True))

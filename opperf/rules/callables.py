@@ -127,8 +127,7 @@ SIZES = (
 
 
 def bounds_of(framework: Framework, target: Target, called: Operator | None = None) -> Bounds:
-    """Returns what bounds the integers in the inputs of a target, with the signature `called`
-    if that is known."""
+    """Returns what bounds the integers in a target's inputs, with its signature if it is known."""
     if not isinstance(target, (OperatorTarget, CallableTarget)):
         return NOTHING
     # A protocol has no hash that mypy knows of.
@@ -151,13 +150,9 @@ def _bounds(framework: Any, target: Target, called: Operator) -> Bounds:
 
 
 def _of_array_type(framework: Framework, target: Target, made: list[Inputs]) -> list[Inputs]:
-    """Returns the inputs that a function's type of arrays has: arrays of all layouts are of the
-    framework's default type."""
-    return (
-        [inputs for inputs in made if inputs.is_dense]
-        if framework.arrays.array_type(target)
-        else made
-    )
+    """Returns the inputs that a function's type of arrays has; the default one has all layouts."""
+    is_other = framework.arrays.array_type(target)
+    return [inputs for inputs in made if inputs.is_dense or not is_other]
 
 
 def _equals(

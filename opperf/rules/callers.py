@@ -55,8 +55,7 @@ def inputs_of_callers(
 def _candidates(
     framework: Framework, operator: Operator, callers: Iterable[Operator]
 ) -> Iterator[Operator]:
-    """Yields the callers of an operator; those among all operators only when no other will do, as
-    to look for them takes seconds."""
+    """Yields the callers of an operator; those among all operators last: it takes seconds."""
     yield from callers
     yield from _index(framework.name).callers.get(operator.name, ())
 
@@ -70,8 +69,7 @@ def failed_callers(name: str) -> Mapping[str, NoInputs]:
 def _inputs_of(
     framework: Framework, operator: Operator, caller: Operator, preset: Preset, dtype: str
 ) -> list[Inputs] | NoInputs:
-    """Returns the inputs with which one operator calls another, each once: those of the first pass
-    that has such a call."""
+    """Returns the inputs with which one operator calls another, each once, in its first pass."""
     given = _guarded_inputs(framework, caller, preset, dtype)
     if isinstance(given, NoInputs):
         return given if given.is_fault else []
@@ -93,8 +91,7 @@ def _inputs_of(
 def _step(
     framework: Framework, operator: Operator, caller: Operator, arguments: Arguments
 ) -> Mapping[str, Argument] | None:
-    """Returns the arguments of an operator in the first pass of a call that has it; None without
-    one."""
+    """Returns the arguments of an operator in the first pass of a call that has it, if any."""
     passes = framework.inference.steps(caller, arguments)
     return next((steps[operator.name] for steps in passes if operator.name in steps), None)
 

@@ -1,5 +1,4 @@
-"""The reason, phase and dtype that a family gives a configuration beside its inputs, and the lines
-of why of those that have none."""
+"""A configuration's reason, phase, dtype and tags beside its inputs, and reasons without one."""
 
 from __future__ import annotations
 
@@ -114,8 +113,7 @@ def inputs_of(roles: Mapping[str, Argument]) -> dict[str, Argument]:
 
 
 def describe_arguments(arguments: Mapping[str, Argument]) -> str:
-    """Returns the extents and values of arguments in one line, as `4 x 3 elements for a and b, 0
-    for axis`."""
+    """Returns arguments in one line, as `4 x 3 elements for a and b, 0 for axis`."""
     names: dict[str, list[str]] = {}
     for name, value in arguments.items():
         names.setdefault(describe_value(value), []).append(name)

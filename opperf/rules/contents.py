@@ -119,8 +119,7 @@ def _with(spec: TensorSpec, fill: Fill, arguments: Arguments) -> TensorSpec:
 
 
 def _of_rule(framework: Framework, operator: Operator, place: str, asked: Asked) -> Fill:
-    """Returns the contents that an operator's own rule has at a place; else those by the
-    argument's name."""
+    """Returns the contents that an operator's rule has at a place; else by the argument's name."""
     # A protocol has no hash that mypy knows of.
     made: Any = framework
     name, spec = place.partition(".")[0], asked.spec
@@ -237,8 +236,7 @@ def known_of(table: Mapping[str, Known], path: str) -> Known | None:
 
 
 def layer_contents(target: ObjectTarget, arguments: Arguments) -> Arguments:
-    """Returns a layer's inputs with contents that suit it in tensors of integers without a
-    fill."""
+    """Returns a layer's inputs with contents that suit it in integers without a fill."""
     limit = None if target.file else known_of(LIMITS, target.path)
     if limit is None:
         return arguments

@@ -1,5 +1,4 @@
-"""Default inputs of MXNet's operators by argument name, as plain values, where its users import
-them."""
+"""Default inputs of MXNet's operators by argument name, where its users import them."""
 
 from __future__ import annotations
 

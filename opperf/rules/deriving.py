@@ -1,5 +1,4 @@
-"""Forms of an operator's configurations that are derived from them: another dtype, another order in
-memory, another phase."""
+"""Forms derived from an operator's configurations: another dtype, order in memory or phase."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class Derivation(NamedTuple):
 def derived(
     made: Sequence[Configuration], derivations: Iterable[Derivation]
 ) -> Iterable[Configuration]:
-    """Yields the forms of an operator's configurations. Raises `FailedRuleError` for a derivation
-    that none of them suits."""
+    """Yields the forms of configurations. Raises `FailedRuleError` where a derivation has none."""
     for form, tag, each, place in derivations if made else ():
         ordered = made if each else sorted(made, key=lambda row: not _is_contiguous(row))
         # A call of few elements shows its overhead, whatever its form.

@@ -67,16 +67,14 @@ Box = tuple[float, float, float, float]
 
 
 def spread(index: int, number: int) -> float:
-    """A number in [0, 1), spread evenly over the indices, independently for each `number`, which
-    is no square."""
+    """A number in [0, 1), spread evenly over the indices, independently for each non-square."""
     return (index * math.sqrt(number)) % 1
 
 
 def sides(
     count: int, extents: tuple[float, float], least: float, most: float, digits: int = 2
 ) -> list[Box]:
-    """Boxes (left, top, width, height) in an image of some height and width, with sides between
-    two bounds, rounded to some digits."""
+    """Boxes (left, top, width, height) in an image of these extents, with sides in bounds."""
     made = []
     for i in range(1, count + 1):
         width, height = (least + (most - least) * spread(i, number) for number in (5, 7))
@@ -159,27 +157,18 @@ class Level(NamedTuple):
 
     def rotated_rois(self, size: Preset) -> TensorSpec:
         """Those regions, each after the number of its image."""
-        rows = tuple(
-            (float(i % few_images(size)), *box) for i, box in enumerate(self._rotated(size))
-        )
+        rows = [(float(i % few_images(size)), *box) for i, box in enumerate(self._rotated(size))]
         return fixed(len(rows), 2 + CORNERS, fill=literal(rows))
 
     def _rotated(self, size: Preset) -> tuple[tuple[float, ...], ...]:
         return tuple(
-            (
-                round(left + width / 2, 2),
-                round(top + height / 2, 2),
-                width,
-                height,
-                float(i * 17 % 90),
-            )
+            (round(left + width / 2, 2), round(top + height / 2, 2), width, height, i * 17.0 % 90)
             for i, (left, top, width, height) in enumerate(sides(*self.places(size)))
         )
 
 
 LEVEL = Level(PROPOSALS, 8, 112, 224)
-"""A pyramid's level: regions of 224 pixels are pooled at stride 16, of half the side at half the
-stride."""
+"""A pyramid's level: regions of 224 pixels are pooled at stride 16, of half the side at half."""
 TRAINED = Level(PROPOSALS // 4, 8, 112, 224)
 """One of four levels, among which the proposals are shared."""
 FEW = Level(POSITIVES // 2, 16, 224, 448)
@@ -198,8 +187,7 @@ class Pooling(NamedTuple):
     level: Level
     why: str
     is_trained: bool = False
-    """The gradient of the maps takes several times as long as the pooling: it is taken of what is
-    trained."""
+    """Whether its gradient, which takes several times as long as the pooling, is taken."""
     cells: int = POOLED
     samples: int = SAMPLES
     aligned: bool = False
@@ -213,12 +201,7 @@ class Pooling(NamedTuple):
 ALIGNED = (
     Pooling(TRAINED, "Faster R-CNN: a level's share of an image's proposals, trained", True),
     Pooling(LEVEL, "Faster R-CNN: 512 proposals on a level of a feature pyramid, in use"),
-    Pooling(
-        FEW,
-        "Detectron2: as many samples in a cell as its size asks for, in use",
-        samples=-1,
-        aligned=True,
-    ),
+    Pooling(FEW, "Detectron2: samples by the size of a cell, in use", samples=-1, aligned=True),
     Pooling(FEW, "Mask R-CNN: regions that get a mask, in use", cells=MASK_POOLED),
 )
 """Poolings of samples between the elements of the maps."""

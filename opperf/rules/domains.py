@@ -1,10 +1,8 @@
-"""Fills by canonical operation, where normal random numbers are outside the operation's domain or
-make every result the same."""
+"""Fills by canonical operation, where normal numbers are invalid or make all results equal."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -70,11 +68,8 @@ WAVES_OF_POSITIVE = between(0.5, 10.0)
 
 DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("isnan", "nan_to_num"), with_missing(NORMAL)),
-    **dict.fromkeys(
-        ("isfinite", "isinf", "isneginf", "isposinf"),
-        msgspec.structs.replace(NORMAL, infinite=OVERFLOWN),
-    ),
-    "isreal": msgspec.structs.replace(NORMAL, real=REAL),
+    **dict.fromkeys(("isfinite", "isinf", "isneginf", "isposinf"), Fill(infinite=OVERFLOWN)),
+    "isreal": Fill(real=REAL),
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
     # Between its poles at plus and minus pi / 2.
     "tan": OPEN_UNIT,
@@ -113,13 +108,17 @@ LOGICAL_PAIR = Pair(BOOLEAN, BOOLEAN)
 BITWISE_PAIR = Pair(BITS, BITS)
 SHIFT_PAIR = Pair(BITS, SHIFTS)
 RATIO_PAIR = Pair(NORMAL, POSITIVE)
+GAMMA_PAIR = Pair(between(0.5, 5.0), between(0.1, 10.0))
+"""Both where a series and where a continued fraction converges."""
+
+DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
+"""Derivatives of functions, which frameworks have no further gradient of."""
 
 EXPONENTS = between(0.0, 3.0)
 """Not negative, as integers have no negative powers."""
 
 DEGREES = below(8)
-"""Degrees of polynomials, on both sides of seven, from which Chebyshev's may be computed through
-cosines."""
+"""Degrees of polynomials, also above six, where Chebyshev's may be computed through cosines."""
 CHEBYSHEV = ("chebyshev_t", "chebyshev_u", "chebyshev_v", "chebyshev_w")
 POLYNOMIALS = (*CHEBYSHEV, "hermite", "hermite_probabilists", "laguerre", "legendre")
 """Orthogonal polynomials; those of `CHEBYSHEV` also shifted to the unit interval."""
@@ -137,44 +136,32 @@ PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("gcd", "lcm"), Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)),
     "ldexp": Pair(MANTISSAS, SHIFTS),
     **dict.fromkeys(("xlog1py", "xlogy"), RATIO_PAIR),
-    # Both where a series and where a continued fraction converges.
-    **dict.fromkeys(("gammainc", "gammaincc"), Pair(between(0.5, 5.0), between(0.1, 10.0))),
-    **dict.fromkeys(
-        ("gammainc_derivative", "gamma_sample_derivative"),
-        Pair(between(0.5, 5.0), between(0.1, 10.0)),
-    ),
+    **dict.fromkeys(("gammainc", "gammaincc", *DERIVATIVES), GAMMA_PAIR),
     "zeta": Pair(ABOVE_ONE, POSITIVE),
     # From the reciprocal over the logarithm to the square.
     **dict.fromkeys(("boxcox", "boxcox1p"), Pair(POSITIVE, between(-1.0, 2.0))),
     "comb": Pair(between(5.0, 10.0), between(1.0, 4.0)),
     **dict.fromkeys(("beta_function", "betaln", "poch"), Pair(POSITIVE, POSITIVE)),
-    **dict.fromkeys(
-        ("kl_divergence_term", "relative_entropy_term"), Pair(PROBABILITY, PROBABILITY)
-    ),
+    "kl_divergence_term": Pair(PROBABILITY, PROBABILITY),
+    "relative_entropy_term": Pair(PROBABILITY, PROBABILITY),
     **dict.fromkeys(POLYNOMIALS, Pair(OPEN_UNIT, DEGREES)),
     **dict.fromkeys((f"shifted_{name}" for name in CHEBYSHEV), Pair(PROBABILITY, DEGREES)),
 }
 
-IGNORES_NAN = frozenset(
-    {
-        *("lower_nanmedian", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax"),
-        *("nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile"),
-        *("nanstd", "nansum", "nanvar"),
-    }
-)
+IGNORES_NAN = {
+    *("lower_nanmedian", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean"),
+    *("nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum"),
+    "nanvar",
+}
 """Reductions that leave out NaN, under the names of NumPy, which all frameworks have."""
 
 REDUCTIONS: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
-    "exclusive_or": BITS,
-    "mode": BITS,
+    **dict.fromkeys(("exclusive_or", "mode"), BITS),
 }
 
-DECIDED_BY_ONE: dict[str, Callable[[int], Fill]] = {
-    "all": lambda count: odds(1, count),
-    "any": lambda count: odds(count, 1),
-}
+DECIDED_BY_ONE = {"all": lambda count: odds(1, count), "any": lambda count: odds(count, 1)}
 """Fill of the tensor of reductions whose result one element can decide, for the number of elements
 that are reduced to one: about a third of the results differs from the rest."""
 
@@ -188,15 +175,10 @@ def reduction_fill(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:
     return DECIDED_BY_ONE[name](math.prod(shape[axis] for axis in axes or range(len(shape))))
 
 
-DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
-"""Derivatives of functions, which frameworks have no further gradient of."""
-
-SLOW = frozenset(
-    {
-        *("bessel_j_up_to", "betainc", "expi", "gammainc", "gammaincc", "hyp1f1", "polygamma"),
-        *("zeta", *DERIVATIVES),
-    }
-)
+SLOW = {
+    *("bessel_j_up_to", "betainc", "expi", "gammainc", "gammaincc", "hyp1f1", "polygamma"),
+    *("zeta", *DERIVATIVES),
+}
 """Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
 million takes too long."""
 
@@ -204,8 +186,7 @@ SLOWEST = frozenset({"exp1", "expn", "hyp2f1"})
 """Functions that take 5 to 60 microseconds for an element where a framework compiles a series."""
 
 COSTLY = SLOW | SLOWEST | {"airy_ai", "bessel_y0"}
-"""Functions of which `tiny` takes more than twice as long as one element: its time is not that of
-the call."""
+"""Functions of which `tiny` takes more than twice as long as one element, and so as the call."""
 
 
 def fewest(name: str, size: Preset) -> Shape:

@@ -73,8 +73,7 @@ class Inputs:
     why: str = ""
     """In one line, which model, paper or kernel the configuration stands for."""
     dtype: str = ""
-    """The dtype that they compute in, of a user's arrays or by their rule; empty for the requested
-    one."""
+    """The dtype of a user's arrays or of their rule; empty for the requested one."""
     tags: tuple[str, ...] = field(default=(), compare=False)
     """Of its row."""
     made: Made | None = field(default=None, compare=False)
@@ -120,8 +119,7 @@ class RulesModule(Protocol):
     RESULTS: Rules
     """Contents on which the shapes depend that a call returns, by operator and argument."""
     FUNCTIONS: Mapping[str, Family | str]
-    """By the framework's place of a function: the family of one that no operator's inputs suit, or
-    why it has none."""
+    """By a function's place: the family of one that no operator's inputs suit, or why none."""
     NUMPY_INTERFACE: str
     """Beginning of the places of functions that compute as NumPy's; empty if there are none."""
 
@@ -222,14 +220,12 @@ def finish(
         own = "" if dtype else row.dtype
         arguments = with_dtype(operator, arguments, dtype or own or rules.DTYPE)
         source = Made(operator, rules, row.source)
-        made_here = Inputs(
-            arguments, row.origin, row.phase or phase, row.why, own, row.tags, source
-        )
+        new = Inputs(arguments, row.origin, row.phase or phase, row.why, own, row.tags, source)
         same = (other for other in inputs if other.arguments == arguments)
-        if row.dtype and any(other.phase == made_here.phase for other in same):
+        if row.dtype and any(other.phase == new.phase for other in same):
             # In the requested dtype it is what another configuration is.
             continue
-        inputs.append(made_here)
+        inputs.append(new)
     return inputs
 
 
@@ -383,8 +379,7 @@ OUTPUT = "out"
 
 
 def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) -> Arguments:
-    """The arguments with an output array shaped as the first tensor, if the operator requires
-    one."""
+    """The arguments with an output shaped as the first tensor, if the operator requires one."""
     if OUTPUT in arguments or not set(operator.names) & rules.NEEDS_OUTPUT:
         return arguments
     first = next(value for value in arguments.values() if isinstance(value, TensorSpec))

@@ -175,8 +175,7 @@ def groups(arguments: Arguments, accepts: Accepts, least: int = WINDOW) -> list[
 def _group(
     arguments: Arguments, place: Place, alike: list[Place], extent: int, accepts: Accepts
 ) -> Group:
-    """The smallest group of places of equal extent that contains `place`; empty if there is
-    none."""
+    """The smallest group of places of equal extent that contains `place`; empty without one."""
 
     def takes(members: Iterable[Place]) -> bool:
         return accepts(with_extents(arguments, dict.fromkeys(members, FACTOR * extent)))
@@ -206,15 +205,8 @@ def _fewest(
 
 def elements(arguments: Arguments) -> int:
     """Number of elements of the largest tensor."""
-    return max(
-        (
-            spec.size
-            for value in arguments.values()
-            for spec in (value if isinstance(value, tuple) else (value,))
-            if isinstance(spec, TensorSpec)
-        ),
-        default=0,
-    )
+    found = (spec for value in arguments.values() for _, spec in _elements(value))
+    return max((spec.size for spec in found if isinstance(spec, TensorSpec)), default=0)
 
 
 def stretch(

@@ -27,8 +27,7 @@ PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 def guarded(make: Callable[[], T], what: str = RULE) -> T | NoInputs:
-    """Returns what a function makes for an operator, or why it has none. Raises what `no_inputs`
-    raises."""
+    """Returns what a function makes for an operator, or why none. Raises as `no_inputs` does."""
     try:
         return make()
     except Exception as error:

@@ -19,15 +19,13 @@ LENGTHS = ("begin", "end")
 
 
 class Inference(NamedTuple):
-    """A framework's inference of shapes without a call, and the operators for which it accepts
-    shapes that a call refuses."""
+    """A framework's inference of shapes, and the operators for which it accepts too many."""
 
     shapes: Callable[[str, Arguments, Mapping[str, Shape]], Mapping[str, Shape]]
     """Infers the shapes of an operator's tensors from the known ones, by name; an element of a list
     is named by its position, `args0`."""
     output_shapes: Callable[[str, Arguments], list[Shape] | None]
-    """Infers the shapes of an operator's outputs, as far as possible; None where the arguments are
-    refused."""
+    """Infers the shapes of an operator's outputs, as far as possible; None of refused arguments."""
     fixed_rank: frozenset[str] = frozenset()
     """Operators whose first tensor keeps its rule's number of axes."""
     fixed_shape: frozenset[str] = frozenset()
@@ -35,8 +33,7 @@ class Inference(NamedTuple):
 
 
 def dense_if_any(made: list[Inputs]) -> list[Inputs]:
-    """Returns the inputs whose tensors are all dense, else all inputs: a size that a user asks for
-    says nothing of other layouts."""
+    """Returns the inputs whose tensors are all dense, else all: a size says nothing of layouts."""
     return [inputs for inputs in made if inputs.is_dense] or made
 
 
@@ -218,12 +215,11 @@ def _with_shapes(
         return made
     extents = {name: value for name, value in made.items() if is_shape(value)}
     extents |= {name: spec.shape for name, spec in _tensors(made).items()}
-    return each(
-        lambda name, spec: in_range(
-            before[name], spec.shape, *limit_of(name, made, extents, bounds)
-        ),
-        made,
-    )
+
+    def limited(name: str, spec: TensorSpec) -> TensorSpec:
+        return in_range(before[name], spec.shape, *limit_of(name, made, extents, bounds))
+
+    return each(limited, made)
 
 
 def _scale_shape(other: Shape, own: Shape, shape: Shape) -> Shape:

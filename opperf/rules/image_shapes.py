@@ -1,5 +1,4 @@
-"""Shapes of images, feature maps and signals, the windows that slide over them, and the layers of
-Stable Diffusion."""
+"""Shapes of images, maps and signals, windows that slide over them, Stable Diffusion's layers."""
 
 from __future__ import annotations
 
@@ -89,9 +88,7 @@ class Window(NamedTuple):
     def positions(self) -> Shape:
         """Number of the window's positions along each spatial axis."""
         reach = self.dilate * (self.kernel - 1) + 1
-        return tuple(
-            (extent + 2 * self.pad - reach) // self.stride + 1 for extent in self.shape[2:]
-        )
+        return tuple((side + 2 * self.pad - reach) // self.stride + 1 for side in self.shape[2:])
 
 
 LAYERS = (

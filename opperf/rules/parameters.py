@@ -70,19 +70,13 @@ def dense(outputs: int, inputs: int) -> tuple[Shape, Shape]:
 
 
 def bert_layer(size: Preset, width: int = UNITS) -> tuple[Shape, ...]:
-    """Shapes of the 16 parameters of a layer of BERT-base, or of another width; at size large, of
-    BERT-large."""
+    """Shapes of the 16 parameters of BERT-base's layer, or of a width; of BERT-large at large."""
     units = min(LARGE_UNITS, size.extent(width))
     inside = units * FEED_FORWARD // UNITS
     norm: tuple[Shape, Shape] = ((units,), (units,))
-    return (
-        # Queries, keys, values and the output of attention.
-        *dense(units, units) * 4,
-        *norm,
-        *dense(inside, units),
-        *dense(units, inside),
-        *norm,
-    )
+    # Queries, keys, values and the output of attention.
+    attention = (*dense(units, units) * 4, *norm)
+    return (*attention, *dense(inside, units), *dense(units, inside), *norm)
 
 
 def mini_layers(size: Preset) -> tuple[Shape, ...]:

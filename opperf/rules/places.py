@@ -26,8 +26,7 @@ RECORDED = ".json"
 
 
 def places_of(framework: Framework, called: Operator, inputs: Inputs) -> Iterator[RulePlace]:
-    """Yields the places that made the inputs of an operator, the outermost first; none of inputs
-    that are the user's."""
+    """Yields the places that made an operator's inputs, the outermost first; none of a user's."""
     if inputs.made is None:
         return
     operator, rules, source = inputs.made
@@ -85,9 +84,8 @@ def _of_rule_cached(
             return (search_place(),)
         needed = (parameter for parameter in operator.parameters if is_needed(parameter, rules))
         keys = [(parameter.name, parameter.kind) for parameter in needed]
-        return tuple(
-            place for key in keys for place in _entry("argument", rules, [key], "TABLE", key[0])
-        )
+        found = (_entry("argument", rules, [key], "TABLE", key[0]) for key in keys)
+        return tuple(place for places in found for place in places)
     layer, families = "family", rules.FAMILIES
     names = list(operator.names)
     uses = [use for use, _ in uses_of(operator, rules.OPERATIONS)]
@@ -162,8 +160,7 @@ def _tables(package: str) -> Mapping[tuple[Any, int], list[tuple[str, str]]]:
 def _entries_used(
     family: Callable[..., object], names: Iterable[str], file: str
 ) -> Iterator[RulePlace]:
-    """Yields the file and line of each entry of an operator, or of its operation, in the tables of
-    its module that a family reads."""
+    """Yields the entries of an operator, or of its operation, in the tables that a family reads."""
     known = vars(sys.modules.get(family.__module__, sys))
     code = code_of(family)
     used = set(_globals_read(code))
@@ -201,8 +198,7 @@ def _tree(file: str) -> ast.Module:
 
 @functools.cache
 def _assignments(file: str) -> Mapping[str, Mapping[str, int]]:
-    """Returns the line of each key of the tables that a module defines, by name; that of the
-    definition under an empty key."""
+    """Returns the line of each key of a module's tables, by name; that of a table under ''."""
     found: dict[str, dict[str, int]] = {}
     for node in _tree(file).body:
         targets = node.targets if isinstance(node, ast.Assign) else []

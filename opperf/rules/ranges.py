@@ -55,8 +55,7 @@ class Limit(NamedTuple):
 def limit_of(
     place: str, arguments: Mapping[str, Any], shapes: Mapping[str, Shape], bounds: Bounds
 ) -> Limit:
-    """The limit of the numbers at a place of a call: by the operator's bounds, else by the shapes
-    of all inputs."""
+    """The limit of the numbers at a place of a call: by bounds, else by all inputs' shapes."""
     if bounds.is_free(place):
         return Limit(None)
     found = bounds.limit(place, arguments)

@@ -53,8 +53,7 @@ class Families:
     by_operation: dict[str, OperationFamily] = field(default_factory=dict)
     by_category: dict[str, Family] = field(default_factory=dict)
     replaces: dict[str, str] = field(default_factory=dict)
-    """By operator name, why its family replaces the shared one of its operation; others add to
-    it."""
+    """By operator name, why its family replaces its operation's shared one; others add to it."""
     further: dict[str, list[Family]] = field(default_factory=dict)
     """By operator name, families whose configurations follow those of any other family."""
     derivations: dict[str, list[Derivation]] = field(default_factory=dict)
@@ -65,8 +64,7 @@ class Families:
     """Whether they follow those of a framework's other modules."""
 
     def also(self, *names: str) -> Callable[[F], F]:
-        """Decorator: a family that adds to the configurations of the operators of these names, such
-        as tensors of other layouts."""
+        """Decorator: a family that adds to these operators' configurations, as other layouts."""
 
         def register(family: F) -> F:
             self.places.setdefault(family, len(self.places))
@@ -312,8 +310,7 @@ def of_operation(
 
 
 def modules_in(package: str) -> tuple[ModuleType, ...]:
-    """Imports the modules of a package, and those of packages in it, in the order of their
-    names."""
+    """Imports the modules of a package and of packages in it, in the order of their names."""
     found = pkgutil.walk_packages(sys.modules[package].__path__, f"{package}.")
     return tuple(importlib.import_module(name) for name in sorted(module.name for module in found))
 

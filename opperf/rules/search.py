@@ -43,8 +43,7 @@ LIMIT = 300
 and a refusal costs less than a millisecond."""
 
 DEATHS = 3
-"""Crashes after which an operator's search ends: each requires a new process, which takes
-seconds."""
+"""Crashes after which an operator's search ends: a new process for each takes seconds."""
 
 SLOWEST_S = 1.0
 """Seconds that a first call may take at the measured size; slower inputs are made smaller."""
@@ -53,15 +52,8 @@ SHRINK = 4
 """Divisor of the number of elements where a call is refused or too slow."""
 
 SHAPES: tuple[Shape, ...] = (
-    (2, 4),
-    (2, 4, 6, 6),
-    (4, 4),
-    (8,),
-    (2, 4, 6),
-    (1,),
-    (2, 4, 4),
-    (2, 4, 6, 6, 6),
-    (2, 8, 3),
+    *((2, 4), (2, 4, 6, 6), (4, 4), (8,), (2, 4, 6), (1,), (2, 4, 4)),
+    *((2, 4, 6, 6, 6), (2, 8, 3)),
 )
 """Shapes of the first tensor: a matrix, a batch of images, a square matrix, and so on. Extents
 differ unless they have to be equal, and are even where an operator may divide them."""
@@ -83,14 +75,8 @@ always the same matrix."""
 
 INDICES = "int32"
 DTYPES: tuple[tuple[str, str], ...] = (
-    (REQUESTED, REQUESTED),
-    (REQUESTED, INDICES),
-    (INDICES, INDICES),
-    (INDICES, REQUESTED),
-    ("int8", REQUESTED),
-    ("uint8", REQUESTED),
-    ("bool", REQUESTED),
-    ("int64", REQUESTED),
+    *((REQUESTED, REQUESTED), (REQUESTED, INDICES), (INDICES, INDICES), (INDICES, REQUESTED)),
+    *((dtype, REQUESTED) for dtype in ("int8", "uint8", "bool", "int64")),
     ("int8", "int8"),
 )
 """Dtype of the first tensor, and of the others."""
@@ -273,8 +259,7 @@ EMPTY = ("[]", "()", "None")
 
 
 def _plain(operator: Operator) -> list[Parameter]:
-    """The plain parameters with a value in a proposal: required ones, and shapes without a
-    default."""
+    """The plain parameters with a value in a proposal: required ones, shapes without a default."""
     return [
         parameter
         for parameter in operator.parameters
@@ -334,8 +319,7 @@ def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
 
 
 def _tensor(shape: Shape, dtype: str) -> TensorSpec:
-    """A tensor of the dtype. Integers are zeros and ones, which are in range as indices of any
-    extent above one."""
+    """A tensor of the dtype. Integers are zeros and ones, in range of any extent above one."""
     if dtype == REQUESTED:
         return TensorSpec(shape, dtype, NORMAL, gradient=True)
     return TensorSpec(shape, dtype, below(2))

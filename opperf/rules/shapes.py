@@ -74,8 +74,7 @@ def decimal_below(length: int) -> int:
 
 
 def in_cache(size: Preset) -> Shape:
-    """Shape of the first rows of a `square`, 256 KiB of float32 at most: a core's own cache holds
-    them and the results."""
+    """Shape of a `square`'s first rows, at most 256 KiB of float32, which a core's cache holds."""
     rows, columns = square(size)
     return (max(1, min(rows // 16, 65_536 // columns)), columns)
 
@@ -96,8 +95,7 @@ FEW: dict[str, Argument] = {WHY: DISPATCH, TAGS: (TINY,)}
 
 
 def shapes(size: Preset) -> tuple[Shape, Shape]:
-    """The shapes that most operators are measured at: with the `column` of `DISPATCH`, those of
-    Apache MXNet's utility."""
+    """The shapes of most operators: with the `column` of `DISPATCH`, those of MXNet's utility."""
     return (square(size), tall(size))
 
 

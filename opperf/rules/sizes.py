@@ -39,8 +39,7 @@ class Preset:
 
 
 IMAGES = 8
-"""Images at the default size: with 32 of 256 x 256 a convolution's backward pass takes three
-seconds on two cores."""
+"""Images at the default size: of 32, a convolution's gradient takes 3 s on two cores."""
 
 INT64 = "int64"
 """Name of the size for builds with 64-bit tensor indices; chosen by --int64-tensor."""

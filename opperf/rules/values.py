@@ -64,8 +64,7 @@ class MapAxis(NamedTuple):
 
 
 def windows(axes: Sequence[MapAxis]) -> Fill:
-    """Indices of the elements of a map, counted row by row, one inside each window, as those of
-    maxima."""
+    """Indices of a map's elements, counted row by row, one inside each window, like maxima."""
     count = math.prod(axis.extent for axis in axes)
     return Fill("windows", 0.0, float(count), data=_as_lists(axes))
 
@@ -179,8 +178,7 @@ def taken(operator: Operator, offered: Mapping[str, Argument]) -> Arguments:
 
 
 def rounded_copy(fill: Fill, name: str) -> Fill:
-    """The fill of a lower-precision copy of the argument `name`, whose own fill is `fill`.
-    `name.index` names an element of a list."""
+    """The fill of a lower-precision copy of the argument `name`, or `name.index`, of this fill."""
     return msgspec.structs.replace(fill, of=name)
 
 

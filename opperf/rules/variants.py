@@ -36,8 +36,7 @@ def add_rows(
 def add_offered(
     register: Callable[..., Callable[[Any], object]], table: Mapping[str, Row | Variants]
 ) -> None:
-    """As `add_rows`, of rows that have the arguments of all operators of a kind: each takes those
-    that it has."""
+    """As `add_rows`, of rows with the arguments of several operators: each takes those it has."""
     for names, rows in table.items():
         register(*names.split())(_family(names, rows, taken))
 

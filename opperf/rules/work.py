@@ -51,11 +51,9 @@ CATEGORIES: Mapping[str, Formula] = {
 has. Random numbers may take a factorisation, a choice reads what it is made of: of those categories
 only operators that a table has."""
 
-OTHERWISE = frozenset(
-    {
-        *("after_all", "fromiter", "fromfunction", "from_file", "gradient", "unwrap", "vq"),
-        *("_shape_as_tensor", "meshgrid", "imag", "real", "positive", "conjugate"),
-    }
+OTHERWISE = (
+    *("after_all", "fromiter", "fromfunction", "from_file", "gradient", "unwrap", "vq"),
+    *("_shape_as_tensor", "meshgrid", "imag", "real", "positive", "conjugate"),
 )
 """Last names of operators that are not what the others of their category are."""
 
@@ -172,8 +170,7 @@ def named(called: Operator, case: Case) -> dict[str, Argument]:
 
 
 def own_name(found: Computed, name: str) -> str:
-    """Returns an operator's name of an argument of a function that calls it: the same, an alias, or
-    that of the same place."""
+    """Returns an operator's name of a caller's argument: the same, an alias, or by its place."""
     own = found.operator.own_name(name)
     if found.operator.parameter(own) is not None:
         return own
@@ -184,8 +181,7 @@ def own_name(found: Computed, name: str) -> str:
 
 
 def array_of(value: Argument) -> Any:
-    """Returns an argument with arrays without data in place of tensors, but for few given
-    numbers."""
+    """Returns an argument with arrays without data in place of tensors but of few given numbers."""
     if isinstance(value, tuple):
         return tuple(map(array_of, value))
     if isinstance(value, Number):

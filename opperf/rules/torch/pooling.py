@@ -11,10 +11,10 @@ from opperf.model import Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import IMAGES, Window, feature_maps, network_maps
+from opperf.rules.image_shapes import Window, feature_maps, network_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape
-from opperf.rules.sizes import Preset
+from opperf.rules.sizes import IMAGES, Preset
 from opperf.rules.torch.maxima import with_indices
 from opperf.rules.torch.operations.convolutions import OPERATIONS, channels_last
 from opperf.rules.torch.roles import by_role

@@ -82,8 +82,7 @@ def repeated(rows: int, columns: int) -> TensorSpec:
 
 @FAMILIES.also("mm.default", "addmm.default", "matmul", "linalg_matmul")
 def transposed_matrices(operator: Operator, size: Preset) -> Rows:
-    """The products of a dense layer forward and of its weights' gradient, one matrix of each in the
-    memory of its transpose."""
+    """The products of a dense layer and of its weights' gradient, with a transposed matrix each."""
     tokens, units, inside = size.extent(512), layer_width(size), layer_width(size, FEED_FORWARD)
     addend, (left, right) = addend_and_factors(operator)
     return {

@@ -79,7 +79,9 @@ SHARES: Arguments = {"output_scale": 2.0**-8, "output_zero_point": 0}
 """Range of results from zero to one."""
 
 
-def elementwise(size: Preset, result: Arguments = NEAR, number: bool = False) -> Rows:
+def elementwise(
+    size: Preset, result: Arguments = NEAR, number: bool = False
+) -> Iterable[Arguments]:
     """Activations, and further ones or a number, which may be a tensor."""
     for shape, order, why in (
         (feature_maps(size), LAST[2], "ResNet's first stage, channels last"),

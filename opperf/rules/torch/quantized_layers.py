@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from opperf.model import Fill, TensorSpec
@@ -56,7 +57,9 @@ def parameters(count: int, fill: Fill = POSITIVE) -> TensorSpec:
     return fixed(count, fill=fill, dtype="float32")
 
 
-def dense(size: Preset, weights: str = "packed_linear", quantised: bool = False) -> Rows:
+def dense(
+    size: Preset, weights: str = "packed_linear", quantised: bool = False
+) -> Iterable[Arguments]:
     """A dense layer's tokens and weights, packed before or in each call."""
     for tokens, inputs, outputs, why in layers(size):
         yield {

@@ -18,8 +18,7 @@ RolesFamily = Callable[[CanonicalOperation, Preset], Rows]
 
 
 def by_role(table: Mapping[str, Use | Choice]) -> Callable[[RolesFamily], Family]:
-    """Decorator: the family of operators whose inputs another makes by role, by a table of their
-    operations."""
+    """Decorator: the family of operators whose inputs another makes by role, by their table."""
 
     def wrap(family: RolesFamily) -> Family:
         @functools.wraps(family)

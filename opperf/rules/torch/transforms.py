@@ -81,8 +81,7 @@ def _corners(roles: Roles) -> Roles:
 
 
 EXACT = 8
-"""Factors of so many parts of a whole give the extents that they were computed from: others may be
-rounded."""
+"""Factors of so many parts of a whole give the extents that they came from, not rounded ones."""
 
 
 def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
