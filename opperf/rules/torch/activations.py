@@ -172,11 +172,10 @@ def derived(operator: Operator, size: Preset) -> Iterable[tuple[Shape, Roles]]:
 @FAMILIES.add(*DERIVATIVES)
 def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The gradient of an activation's result, and what the forward call saved."""
-    arguments = entry_of(DERIVATIVES, operator)
     gradient = operator.parameters[0].name
     for shape, notes in derived(operator, size):
         one = tensor(*shape)
-        yield {gradient: one, **arguments(one), **notes}
+        yield {gradient: one, **entry_of(DERIVATIVES, operator)(one), **notes}
 
 
 GATED: dict[str, dict[str, int]] = {

@@ -114,9 +114,6 @@ PLAIN: dict[str, Argument] = {
 BOUNDED = ("sym_constrain_range", "sym_constrain_range_for_size")
 """Queries whose optional bound is what they check."""
 
-ONE_ELEMENT = ("is_nonzero", "item")
-"""Queries that read the value of a tensor of one element."""
-
 ASKED = {
     name: why
     for names, why in (
@@ -146,7 +143,7 @@ ASKED = {
 @FAMILIES.category("query")
 def query(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One call, of a small tensor if it takes any."""
-    shape = (1,) if operator.name in ONE_ELEMENT else column(size)
+    shape = (1,) if operator.name in ("is_nonzero", "item") else column(size)
     yield {
         WHY: f"{ASKED[operator.name]}: {MOSTLY_DISPATCH}",
         **{

@@ -48,11 +48,10 @@ def transposed(window: Window, further: int = 0) -> Roles:
 @by_role(OPERATIONS)
 def speech_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers of networks for sound, one dilated and one of each channel alone."""
-    sound = (1, 1, size.extent(16000, least=640))
     frames = network_maps(size, 512, 200)
     return {
         "wav2vec 2.0, the first layer, of a second of sound: steps of five samples": layer(
-            Window(sound, 512, kernel=10, stride=5), biased=False
+            Window((1, 1, size.extent(16000, least=640)), 512, kernel=10, stride=5), biased=False
         ),
         "Conv-TasNet, dilated, depthwise": layer(Window(frames, 512, pad=8, dilate=8, groups=512)),
         "Conformer, depthwise in time": layer(Window(frames, 512, kernel=31, pad=15, groups=512)),
@@ -77,11 +76,10 @@ def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Rows:
     """Layers that enlarge, one with an extent that the stride leaves open."""
     if operation.name == "convolution":
         return {}
-    maps = network_maps(size, 256, 64, 64, samples=1)
     joined = network_maps(size, 512, 32, 32, samples=1)
     return {
         "CycleGAN, the first enlargement: 3 x 3 at steps of two, and one row more": transposed(
-            Window(maps, 128, stride=2, pad=1), further=1
+            Window(network_maps(size, 256, 64, 64, samples=1), 128, stride=2, pad=1), further=1
         ),
         "pix2pix, an enlargement: 4 x 4 at steps of two": {
             TAGS: (ENLARGED,),
@@ -136,8 +134,7 @@ def output_of(roles: Mapping[str, Any], is_transposed: bool = False) -> TensorSp
     """A tensor of the shape and of the order of axes of a layer's output."""
     data: TensorSpec = roles["data"]
     weight: TensorSpec = roles["weight"]
-    groups = roles.get("groups", 1)
-    filters = weight.shape[1] * groups if is_transposed else weight.shape[0]
+    filters = weight.shape[1] * roles.get("groups", 1) if is_transposed else weight.shape[0]
     further = roles.get("output_padding", (0,) * len(roles["stride"]))
     kept = (roles[name] for name in ("stride", "padding", "dilation"))
     sides = [

@@ -1,5 +1,4 @@
-"""Further inputs of PyTorch's operators as today's language models generate: attention to long
-caches, large vocabularies, writes to caches, routers of experts, and layers in half precision."""
+"""Further inputs of PyTorch's operators as today's language models generate with them."""
 
 from __future__ import annotations
 
@@ -87,11 +86,10 @@ def attending(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         }
 
     text = size.extent(4096, least=64)
-    window = Fill("band", 0.0, float(size.extent(512)))
     yield {
         "query": fixed(1, 4, text, WIDE_HEAD),
         **dict.fromkeys(("key", "value"), fixed(1, 1, text, WIDE_HEAD)),
-        "mask": fixed(text, text, fill=window, dtype="bool"),
+        "mask": fixed(text, text, fill=Fill("band", 0.0, float(size.extent(512))), dtype="bool"),
         DTYPE: HALF,
         WHY: "Gemma 3 1B reading 4096 tokens: each sees a window of 512, four queries to one key",
     }

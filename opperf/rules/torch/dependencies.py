@@ -1,5 +1,4 @@
-"""Integers of PyTorch's operators that are valid only beside certain others, and contents with
-which operators return what a trace has of them."""
+"""Contents of PyTorch's tensors that are valid only beside others, or return what a trace has."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def in_packed(asked: Asked) -> Fill:
     first = states[0] if isinstance(states, tuple) else states
     if not isinstance(first, TensorSpec):
         raise Unfit
-    sequences = at(first.shape, 1)
-    return literal(steps_of(asked.extent("data", 0), asked.spec.size, sequences))
+    return literal(steps_of(asked.extent("data", 0), asked.spec.size, at(first.shape, 1)))
 
 
 def in_few(asked: Asked) -> Fill:

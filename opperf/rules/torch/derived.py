@@ -1,5 +1,4 @@
-"""Forms of configurations of PyTorch's operators: in bfloat16, as models run on a CPU, with
-channels last in memory, and of views."""
+"""Forms of configurations of PyTorch's operators: in bfloat16, with channels last, and of views."""
 
 from __future__ import annotations
 

@@ -62,8 +62,7 @@ NUMBERS: dict[tuple[str, str], float] = {
         for role, number in (("x", AMONG), ("degree", DEGREE))
     },
 }
-"""The number in place of a tensor, by operation and role, where `FACTOR` would make all results the
-same or is a special case."""
+"""By operation and role, the number where `FACTOR` makes all results one or is a special case."""
 
 
 @FAMILIES.category("unary", "binary")
@@ -77,8 +76,7 @@ def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
     made: list[Arguments] = []
     for own, chosen in uses_of(operator, OPERATIONS):
         *several, few = shared.of_one(size, name=own.operation)
-        shapes = several if made else (*several, few)
-        made += beside_number(operator, own, chosen, shapes)
+        made += beside_number(operator, own, chosen, several if made else (*several, few))
     return made or NoInputs("no rule has values for it", searchable=True)
 
 
@@ -90,13 +88,12 @@ def beside_number(
     if len(roles) != len(Pair()):
         return
     fills = dict(zip(roles, PAIRS.get(own.operation, Pair()), strict=True))
-    dtype = shared.dtype_for(own.operation)
     modes = [f"{value}: " for value in chosen.values()]
     for shape, notes in shapes:
         for role, other in (roles, roles[::-1]):
             inputs: Roles = {
                 role: NUMBERS.get((own.operation, role), FACTOR),
-                other: tensor(*shape, fill=fills[other], dtype=dtype),
+                other: tensor(*shape, fill=fills[other], dtype=shared.dtype_for(own.operation)),
             }
             # The operator takes a tensor for one of the roles only.
             arguments = own.to_arguments(operator, inputs)

@@ -39,10 +39,9 @@ class Reading(NamedTuple):
     @property
     def arguments(self) -> Arguments:
         """Maps, places, and how to read between and beyond the elements."""
-        axes = len(self.places)
         return {
             "input": tensor(*self.maps),
-            "grid": tensor(self.maps[0], *self.places, axes, fill=PLACES),
+            "grid": tensor(self.maps[0], *self.places, len(self.places), fill=PLACES),
             "interpolation_mode": MODES.index(self.mode),
             "padding_mode": PADDINGS.index(self.padding),
             "align_corners": self.align,

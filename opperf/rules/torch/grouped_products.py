@@ -58,9 +58,8 @@ def ends(tokens: int) -> TensorSpec:
 
 def routed(size: Preset) -> tuple[int, int, int]:
     """Tokens, inputs and outputs of a layer of experts."""
-    tokens = EXPERTS * MULTIPLE * size.extent(16, least=2)
     inputs, outputs = (MULTIPLE * max(1, size.extent(own) // MULTIPLE) for own in (1024, 2048))
-    return tokens, inputs, outputs
+    return EXPERTS * MULTIPLE * size.extent(16, least=2), inputs, outputs
 
 
 class Layer(NamedTuple):
@@ -82,8 +81,7 @@ class Layer(NamedTuple):
 
 
 def layers(size: Preset) -> Iterable[Layer]:
-    """The first products of layers that send each token to eight experts, as their configurations
-    (`num_experts`, `hidden_size`, `moe_intermediate_size`) have them."""
+    """The first products of layers that send each token to eight experts."""
     inputs, read = layer_width(size, 2048), 8 * size.extent(256, least=16)
     few = max(1, size.batch // 8)
     yield Layer("OLMoE, 64 experts, 256 tokens read", 64, read, inputs, layer_width(size, 1024))
@@ -160,8 +158,7 @@ def scaled_groups(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def four_bits(size: Preset) -> Arguments:
-    """Tokens and weights in NVFP4: two numbers in a byte, a scale for each 16, and one for each
-    expert's. Scales are padded for each expert."""
+    """NVFP4: two numbers in a byte, a scale for each 16, padded by expert, one for each expert."""
     inputs, outputs = layer_width(size, SCOUT_UNITS), layer_width(size, SCOUT_FORWARD)
     layer = Layer("", SCOUT_EXPERTS, size.extent(256, least=16), inputs // 2, outputs)
     counts = [end - start for start, end in itertools.pairwise([0, *layer.ends.fill.data])]

@@ -110,8 +110,7 @@ SPLIT: Table = {
 
 
 def _unflat_roles(flat: Array, tensors: list[Array]) -> dict[str, Any]:
-    starts = after([tensor.size for tensor in tensors])
-    return {"x": flat, "axis": 0, "starts": tuple(starts)}
+    return {"x": flat, "axis": 0, "starts": tuple(after([tensor.size for tensor in tensors]))}
 
 
 def _sequences_roles(

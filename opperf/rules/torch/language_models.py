@@ -1,5 +1,4 @@
-"""Further inputs of PyTorch's operators as today's language models have them: large products, long
-prompts, rotary embeddings, and writes to caches of keys."""
+"""Further inputs of PyTorch's operators as today's language models read and write with them."""
 
 from __future__ import annotations
 
@@ -34,9 +33,8 @@ def projected(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     batch, length = bert.tokens(size)
     dense = tensor(batch, bert.HEADS, length, bert.WIDTH)
     strides = (length * bert.HEADS * bert.WIDTH, bert.WIDTH, bert.HEADS * bert.WIDTH, 1)
-    heads = msgspec.structs.replace(dense, strides=strides)
     yield {
-        **dict.fromkeys(("query", "key", "value"), heads),
+        **dict.fromkeys(("query", "key", "value"), msgspec.structs.replace(dense, strides=strides)),
         WHY: "BERT-base, the heads of a token next to each other in memory, as projections are",
     }
 

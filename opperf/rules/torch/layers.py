@@ -110,8 +110,7 @@ def offsets(bags: int, each: int, last: bool = False) -> TensorSpec:
     """Where bags of so many indices each begin, and where the last one ends if `last`. Begins are
     at even distances: their steps in memory are those of the numbers."""
     in_order = msgspec.structs.replace(ONES, distribution="sequence")
-    begins = fixed(bags + last, fill=in_order, dtype=INDEX)
-    return msgspec.structs.replace(begins, strides=(each,))
+    return msgspec.structs.replace(fixed(bags + last, fill=in_order, dtype=INDEX), strides=(each,))
 
 
 BAGS = (
@@ -120,8 +119,7 @@ BAGS = (
     ("a recommender, the maximum over each user's last items", "max", 256, 20, 64, below),
     ("fastText, the mean of words as often as in text", "mean", 512, 50, 100, zipf),
 )
-"""Why bags of embeddings are measured, what is computed of each, their number, the indices in each,
-the width of the table, and how rows are drawn."""
+"""Why, what is computed of a bag, how many bags, indices in each, the width, how rows are drawn."""
 
 
 @FAMILIES.add("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")

@@ -126,8 +126,7 @@ def of_forward(operator: Operator, forward: str, size: Preset) -> Iterable[Argum
     """The configurations of a loss, with the arguments that its derivative has too."""
     entry = OPERATIONS[forward]
     assert isinstance(entry, Use)
-    family = SHARED.by_operation[entry.operation]
-    for roles in family(CANONICAL[entry.operation], size):
+    for roles in SHARED.by_operation[entry.operation](CANONICAL[entry.operation], size):
         arguments = entry.to_arguments(operator, inputs_of(roles))
         if arguments is not None:
             yield {**arguments, **notes_of(roles)}
@@ -195,7 +194,6 @@ def internal_ctc(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The sequences of the public loss, which chooses one of these."""
     lengths = operator.parameter("input_lengths")
     takes_tensors = lengths is not None and lengths.kind is Kind.TENSOR
-    forward = f"ctc_loss.{'Tensor' if takes_tensors else 'IntList'}"
-    for made in of_forward(operator, forward, size):
+    for made in of_forward(operator, f"ctc_loss.{'Tensor' if takes_tensors else 'IntList'}", size):
         if "reduction" not in made:
             yield {**made, **entry_of(INTERNAL_CTC, operator)}
