@@ -132,11 +132,13 @@ def describe_value(value: Argument) -> str:
 
 def set_apart(made: Iterable[tuple[Configuration, Mapping[str, Argument]]]) -> list[Configuration]:
     """Returns an operator's configurations, each of which comes with the argument that selects its
-    operation. A line of why that several share has the argument's value in front."""
+    operation. A line of why that several share has that argument in front."""
     pairs = list(made)
     uses = Counter(one.why for one, _ in pairs)
     return [
-        one._replace(why=": ".join(filter(None, [*map(str, chosen.values()), one.why])))
+        one._replace(
+            why=": ".join([*(f"{name}={value}" for name, value in chosen.items()), one.why])
+        )
         if uses[one.why] > 1
         else one
         for one, chosen in pairs

@@ -70,7 +70,9 @@ DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("isnan", "nan_to_num"), with_missing(NORMAL)),
     **dict.fromkeys(("isfinite", "isinf", "isneginf", "isposinf"), Fill(infinite=OVERFLOWN)),
     "isreal": Fill(real=REAL),
-    **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
+    **dict.fromkeys(("log", "log2", "log10", "sqrt", "reciprocal"), POSITIVE),
+    # Small numbers, for which it is made, and others.
+    "log1p": between(-0.5, 2.0),
     # Between its poles at plus and minus pi / 2.
     "tan": OPEN_UNIT,
     **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
@@ -135,7 +137,9 @@ PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE_PAIR),
     **dict.fromkeys(("gcd", "lcm"), Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)),
     "ldexp": Pair(MANTISSAS, SHIFTS),
-    **dict.fromkeys(("xlog1py", "xlogy"), RATIO_PAIR),
+    # Labels, by a probability or its negative.
+    "xlog1py": Pair(BOOLEAN, between(-0.95, 0.0)),
+    "xlogy": Pair(BOOLEAN, PROBABILITY),
     **dict.fromkeys(("gammainc", "gammaincc", *DERIVATIVES), GAMMA_PAIR),
     "zeta": Pair(ABOVE_ONE, POSITIVE),
     # From the reciprocal over the logarithm to the square.

@@ -54,8 +54,7 @@ COPIED: Mapping[str, Family | None] = {
         ),
         None,
     ),
-    "imag": elementwise.not_of_real,
-    "real": elementwise.unary,
+    **dict.fromkeys(("conjugate", "imag", "real"), elementwise.not_of_real),
 }
 """NumPy's functions that return an array as it is, or a view, where JAX copies: the family that has
 JAX's inputs, if one of NumPy's has; else JAX has those of all frameworks."""

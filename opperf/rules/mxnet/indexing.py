@@ -81,7 +81,8 @@ def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
             if parameter.name != "condition"
         }
         number: Arguments = {"scalar": FACTOR} if operator.parameter("scalar") else {}
-        yield {"condition": fixed(*shape, fill=BOOLEAN), **chosen, **number, WHY: why}
+        mask = fixed(*shape, fill=BOOLEAN, dtype="bool")
+        yield {"condition": mask, **chosen, **number, WHY: why}
 
 
 @FAMILIES.add("_contrib_boolean_mask", replaces="its mask is of whole rows, and takes no gradient")

@@ -141,8 +141,8 @@ def drawn(operator: Operator, size: Preset) -> tuple[Shape, ...]:
 
 
 STANDS_FOR = {
-    "uniform": "weights, as Glorot's initialisation draws them",
-    "normal": "weights, as He's initialisation draws them",
+    "uniform": "numbers below 1, which dropout compares with its rate",
+    "normal": "noise that a diffusion model begins with",
     "gamma": "precisions of noise in Bayesian models",
     "exponential": "waiting times between events",
     "poisson": "counts of events, as the photons of a pixel",

@@ -152,7 +152,7 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
         "a ratio of chi-squares, as a test's power": call(dfnum=4.0, dfden=10.0, nonc=2.0),
         "one degree: a Poisson draw, then a chi-square": call(dfnum=1.0, dfden=10.0, nonc=2.0),
     },
-    "normal": {"normal numbers, scaled and shifted, as initial weights": call(loc=0.0, scale=1.0)},
+    "normal": {"normal numbers, scaled and shifted, as noise of sensors": call(loc=0.0, scale=1.0)},
     "pareto": {"a heavy tail, from an exponential draw, as claims on insurers": call(a=3.0)},
     "poisson": {
         "a mean below 10: products of uniform numbers, as photons in a pixel": call(lam=4.0),
@@ -177,7 +177,7 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
     "standard_normal": {"normal numbers as they are, as the noise of a diffusion model": call()},
     "standard_t": {"a normal draw by the root of a gamma draw, as returns of shares": call(df=5.0)},
     "triangular": {"by inversion: a root each, for costs": call(left=-1.0, mode=0.0, right=1.0)},
-    "uniform": {"between two bounds, as Glorot's initial weights": call(low=0.0, high=1.0)},
+    "uniform": {"between two bounds, as a random search's options": call(low=0.0, high=1.0)},
     "vonmises": {
         "angles, by rejection, as directions of the wind": call(mu=0.0, kappa=2.0),
         "close to one direction: fewer are rejected": call(mu=0.0, kappa=200.0),
@@ -186,7 +186,7 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
     "weibull": {"a power of an exponential draw, as lifetimes of parts": call(a=1.5)},
     "zipf": {
         "by rejection, as the links of a node in a scale-free network": call(a=3.0),
-        "an exponent near 1: far larger numbers, as links of the web": call(a=1.5),
+        "a tail of infinite mean: far larger numbers": call(a=1.5),
     },
 }
 """Parameters of distributions for which the whole algorithm runs and the moments are finite;

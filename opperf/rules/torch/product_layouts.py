@@ -144,13 +144,13 @@ def sparse_products(operator: Operator, size: Preset) -> Rows:
     }
 
 
-def of_two(*layouts: str) -> Variants:
+def of_two(what: str) -> Variants:
     """Two sparse matrices with elements at different places."""
     return lambda size: {
-        f"two sparse matrices {WORDS[layout]}, as gradients of embeddings": call(
+        f"{what}, {WORDS[layout]}": call(
             self=pruned(layout, size), other=sparse(layout, *square(size), density=0.05)
         )
-        for layout in layouts
+        for layout in ("coo", "csr")
     }
 
 
@@ -161,7 +161,8 @@ FURTHER: dict[str, Variants] = {
         )
         for layout in ("coo", "csr")
     },
-    "add.Tensor mul.Tensor": of_two("coo", "csr"),
+    "add.Tensor": of_two("two graphs merged, of each the edges"),
+    "mul.Tensor": of_two("a pruned matrix by a sparse mask"),
     "abs.default neg.default sgn.default relu.default tanh.default sin.default clone.default "
     "to_dense.default sum.default": of_layouts("coo", "csr"),
     "sum.dim_IntList": of_layouts("coo", dim=(1,)),
