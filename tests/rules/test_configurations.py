@@ -30,5 +30,6 @@ def test_a_shared_line_has_the_choice_in_front():
         return Configuration({"x": 1}, "rule:a", why, None), chosen
 
     pairs = [made("square", kind="relu"), made("square", kind="tanh"), made("call", kind="relu")]
-    assert [one.why for one in set_apart(pairs)] == ["relu: square", "tanh: square", "call"]
+    lines = ["kind=relu: square", "kind=tanh: square", "call"]
+    assert [one.why for one in set_apart(pairs)] == lines
     assert [one.why for one in set_apart([made("square"), made("square")])] == ["square", "square"]

@@ -332,7 +332,7 @@ class TestInputsFor:
         chosen = rules(families, OPERATIONS={"act": Choice("kind", uses)})
         asked = operator("act", parameter("data"), parameter("kind"))
         made = inputs_for(asked, chosen, DEFAULT, "float32")
-        assert [one.why for one in made] == ["relu: a vector", DISPATCH, "tanh: a vector"]
+        assert [one.why for one in made] == ["kind=relu: a vector", DISPATCH, "kind=tanh: a vector"]
 
     def test_a_framework_without_gradients(self):
         families = Families()

@@ -45,7 +45,7 @@ REDUCED = (
     "each row, as the features of a sample: its elements are adjacent in memory",
     "the whole matrix to one number",
     "long columns of a narrow matrix, as the features of many samples",
-    "the last of four axes, as the vectors of attention's heads: many short rows",
+    "the last of four axes: many short rows",
     "the middle of three axes, as the time steps of each sequence: a short row apart",
 )
 """Why tensors are reduced, in the order of `along_one`: true of sums, extremes and conditions."""
@@ -55,7 +55,7 @@ ACCUMULATED = (
     "along each row, as separate series: elements are adjacent in memory",
     "the whole matrix as one vector: a single chain of results",
     "down long columns, as a few long series side by side",
-    "the last of four axes, as the vectors of attention's heads: many short chains",
+    "the last of four axes: many short chains",
     "the middle of three axes, as the time steps of each sequence, for those up to each",
 )
 """Why tensors are accumulated, in the same order."""

@@ -194,10 +194,10 @@ ROWS: dict[str, Variants] = {
     },
     "atleast_1d atleast_2d atleast_3d": lambda size: {"long vectors, to join": alike(vector(size))},
     "concatenate": lambda size: {
-        "rows, from several devices: each tensor copied as a whole": alike(square(size), axis=0),
+        "rows, from several workers: each tensor copied as a whole": alike(square(size), axis=0),
         "columns, as embeddings of features: a copy for each row": alike(square(size), axis=1),
         "channels of feature maps, as a block joins branches": alike(feature_maps(size), axis=1),
-        "tokens' vectors side by side, from several layers": alike(few_sentences(size), axis=2),
+        "many vectors to one, as chunks that are read": alike(square(size)[1:], MANY, axis=0),
     },
     "stack": lambda size: {
         "a new first axis, as samples to a batch: whole copies": alike(square(size), axis=0),

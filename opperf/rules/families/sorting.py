@@ -11,7 +11,18 @@ from opperf.rules.bert import WORDS
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, below, between, call, fixed, literal, odds, tensor, zipf
+from opperf.rules.values import (
+    BOOLEAN,
+    POSITIVE,
+    below,
+    between,
+    call,
+    fixed,
+    literal,
+    odds,
+    tensor,
+    zipf,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -108,11 +119,18 @@ ROWS: dict[str, Variants] = {
         "few of long rows, as a graph's edges": call(x=fixed(*square(size), fill=odds(31, 1))),
     },
     "bincount": lambda size: {
-        why: call(x=fixed(*vector(size), fill=fill, dtype="int64"), least=least)
-        for why, fill, least in (
-            ("a long vector of few numbers, as how often classes occur", below(BINS), BINS),
-            ("a text's words: counts beyond cache", zipf(size.extent(WORDS)), size.extent(WORDS)),
-        )
+        "edges' weights summed by node, as degrees of a weighted graph": call(
+            x=fixed(8 * line(size)[0], fill=below(line(size)[0]), dtype="int64"),
+            weights=fixed(8 * line(size)[0], fill=POSITIVE),
+            least=line(size)[0],
+        ),
+        **{
+            why: call(x=fixed(*vector(size), fill=fill, dtype="int64"), least=least)
+            for why, fill, least in (
+                ("a long vector of few numbers, as how often classes occur", below(BINS), BINS),
+                ("a text's words: many counts", zipf(size.extent(WORDS)), size.extent(WORDS)),
+            )
+        },
     },
     "top_k": lambda size: {
         why: call(x=tensor(*shape), k=k, gives="both", axis=axis)

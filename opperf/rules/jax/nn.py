@@ -16,7 +16,7 @@ from opperf.rules.image_shapes import channels_last, feature_maps
 from opperf.rules.jax.lax_elementwise import with_narrow_indices
 from opperf.rules.llama import feed_forward, prompt
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import FEW, Shape, square, tall, tiny
+from opperf.rules.shapes import FEW, Shape, in_cache, square, tall, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -175,11 +175,11 @@ OF_ONE: dict[str, tuple[Fill, str]] = {
 
 @FAMILIES.add(*OF_ONE)
 def of_one(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, a table of short rows, and few elements."""
+    """A matrix, one that stays in cache, and few elements."""
     fill, why = next(OF_ONE[name] for name in operator.names if name in OF_ONE)
     for shape, text in (
         (square(size), why),
-        (tall(size), "outputs of many samples, of a few features each: short rows"),
+        (in_cache(size), "a smaller matrix, which stays in a core's own cache"),
     ):
         yield {"x": tensor(*shape, fill=fill), WHY: text}
     yield {"x": tensor(*tiny(size), fill=fill), **FEW}
@@ -321,13 +321,14 @@ def segments(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "the atoms of each molecule to one row, as a graph network's readout: in order",
     }
     yield {**in_order, WHY: "the atoms of each molecule, which JAX is not to assume in order"}
-    for shape, why in (
-        ((size.extent(16384), 64), "messages along a graph's edges to their nodes: any order"),
-        ((size.extent(65536),), "numbers by group, as a table's column: any order"),
+    edges = size.extent(16384)
+    for shape, groups, why in (
+        ((edges, 64), edges // 16, "messages along a graph's edges to their nodes: any order"),
+        ((size.extent(65536),), SEGMENTS, "numbers by group, as a table's column: any order"),
     ):
         yield {
             "data": tensor(*shape, fill=fill),
-            "segment_ids": fixed(shape[0], fill=below(SEGMENTS), dtype=INDEX),
-            "num_segments": SEGMENTS,
+            "segment_ids": fixed(shape[0], fill=below(groups), dtype=INDEX),
+            "num_segments": groups,
             WHY: why,
         }

@@ -96,7 +96,7 @@ FOUND = "x=ar inverse=return_inverse counts=return_counts"
 
 SEARCHED: Table = {
     "argsort": use("argsort", "x=a axis -kind"),
-    "bincount": use("bincount", "x least=minlength"),
+    "bincount": use("bincount", "x least=minlength weights"),
     "digitize": use("searchsorted", "values=x ordered=bins", side="right"),
     "in1d": use("isin", "x=ar1 y=ar2"),
     "intersect1d": use("set_intersection", "x=ar1 y=ar2"),

@@ -171,7 +171,7 @@ def both(size: Preset) -> Iterable[Arguments]:
     yield from listed(of_channels(size))
 
 
-BINS, RATIO, BITS = 200, 0.16, 8
+BINS, RATIO, BITS = 200, 0.16, 4
 """Bins and least share of the range of the greedy search for the range of an embedding's row."""
 
 
@@ -194,7 +194,7 @@ VARIANTS: dict[str, Variants] = {
     "choose_qparams_optimized": lambda size: {
         why: call(input=fixed(width), numel=width, n_bins=BINS, ratio=RATIO, bit_width=BITS)
         for width, why in (
-            (128, "a row of a recommender's embedding table, before it is quantised"),
+            (128, "a row of a recommender's embedding table, before it has 4 bits"),
             (size.extent(4096), "a long row, such as of a language model's embedding table"),
         )
     },

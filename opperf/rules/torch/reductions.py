@@ -11,7 +11,7 @@ from opperf.rules.domains import NEAR_ONE
 from opperf.rules.families.reductions import runs
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import line, square, tall
+from opperf.rules.shapes import square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, literal, tensor, tensors
@@ -130,12 +130,6 @@ FURTHER: dict[str, Variants] = {
     "sum.dim_IntList var.correction var_mean.correction": lambda size: {
         f"channels last: {what}": call(self=channels_last(tensor(*feature_maps(size))), dim=axes)
         for axes, what in (((2, 3), "pixels of each image"), ((0, 2, 3), "pixels of all images"))
-    },
-    "bincount.default": lambda size: {
-        "edges' weights summed by node, as degrees of a weighted graph: many bins": call(
-            self=fixed(8 * line(size)[0], fill=below(line(size)[0]), dtype="int64"),
-            weights=fixed(8 * line(size)[0]),
-        )
     },
     "segment_reduce.default": _by_offsets,
     "sum.default": lambda size: {
