@@ -237,9 +237,7 @@ ROWS_BY_NAME: dict[str, Variants] = {
         )
     },
     "infinitely_differentiable_gelu_backward": lambda size: {
-        "A wide layer: GELU's derivative from elementary operators, in place of one kernel": call(
-            grad=tensor(*square(size)), self=tensor(*square(size))
-        )
+        "a wide layer, step by step": call(grad=tensor(*square(size)), self=tensor(*square(size)))
     },
     "_safe_softmax": lambda size: {"BERT-base, scores": call(self=tensor(*scores(size)), dim=-1)},
 }

@@ -53,9 +53,7 @@ ROWS: dict[str, Variants] = {
         f"{SUMS}, generating: latency": call(input=tokens(size, 1), reduce_op="sum"),
     },
     "_c10d_functional::all_reduce_coalesced": lambda size: {
-        "Llama 3 8B, data parallel: the gradients of attention's weights, of one layer": call(
-            inputs=of_attention(size), reduce_op="avg"
-        )
+        "Llama 3 8B, data parallel: attention": call(inputs=of_attention(size), reduce_op="avg")
     },
     "_c10d_functional::all_gather_into_tensor": lambda size: {
         "Llama 3 8B, fully sharded: attention's last matrix, of which each has half": call(

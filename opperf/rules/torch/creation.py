@@ -145,14 +145,10 @@ OWN: dict[str, Variants] = {
         f"positions of a text's tokens: {MOSTLY_DISPATCH}": call(end=tokens(size)[1], dtype=WHOLE),
     },
     "arange.start": lambda size: {
-        "positions that do not begin at zero: one device's share of the samples": call(
-            start=vector(size)[0], end=2 * vector(size)[0], dtype=WHOLE
-        )
+        "one device's positions": call(start=vector(size)[0], end=2 * vector(size)[0], dtype=WHOLE)
     },
     "arange.start_step": lambda size: {
-        "even numbers in order, as the places of real parts among imaginary ones": call(
-            start=0, end=2 * vector(size)[0], step=2, dtype=WHOLE
-        )
+        "even numbers in order": call(start=0, end=2 * vector(size)[0], step=2, dtype=WHOLE)
     },
     "empty.memory_format": of_shapes(
         "a buffer of maps: not written to", "a buffer of a matrix: not written to", **RAW
@@ -166,9 +162,7 @@ OWN: dict[str, Variants] = {
         )
     },
     "empty_strided": lambda size: {
-        "a buffer by its strides, as compiled code makes them: not written to": call(
-            size=square(size), stride=(square(size)[1], 1), **RAW
-        )
+        "a buffer by its strides": call(size=square(size), stride=(square(size)[1], 1), **RAW)
     },
     "eye.m": lambda size: {
         "ones on the diagonal of a wide matrix": call(n=square(size)[0], m=2 * square(size)[1])

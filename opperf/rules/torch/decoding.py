@@ -224,9 +224,7 @@ ROWS: Mapping[str, Variants] = {
         )
     },
     "cat.default": lambda size: {
-        "Llama 3 8B, a batch's new keys behind those of 2048 tokens": call(
-            tensors=(cache(size), new(size)), dim=2, **NEW_TOKEN
-        )
+        "Llama 3 8B, new keys appended": call(tensors=(cache(size), new(size)), dim=2, **NEW_TOKEN)
     },
     "copy_": lambda size: {
         f"{WRITTEN}: a slice of it": call(

@@ -136,9 +136,7 @@ ROWS: dict[str, Row | Variants] = {
         WHY: "Faster R-CNN in 8 bits: 512 proposals on a level of a feature pyramid",
     },
     "torchvision::nms": lambda size: {
-        "Faster R-CNN: the proposals of an image's five levels, at most 1000 of each": call(
-            **detected(size, 4500), iou_threshold=0.7
-        ),
+        "Faster R-CNN: proposals of five levels": call(**detected(size, 4500), iou_threshold=0.7),
         "RetinaNet: the best 1000 of a level": call(**detected(size, 1000), iou_threshold=0.5),
     },
 }

@@ -109,9 +109,7 @@ VARIANTS: Mapping[str, Variants] = {
         ),
     },
     "index": lambda size: {
-        "x[order], as samples shuffled before an epoch: short rows": call(
-            self=tensor(*tall(size)), indices=(shuffled(tall(size)[0]),)
-        ),
+        "x[order], short rows": call(self=tensor(*tall(size)), indices=(shuffled(tall(size)[0]),)),
         "x[sample, last], as GPT-2's classifier reads the last token: two indices": call(
             self=tensor(*tokens(size), UNITS),
             indices=tensors(indices(tokens(size)[:1], limit) for limit in tokens(size)),
@@ -190,9 +188,7 @@ add_rows(FAMILIES.add, VARIANTS, replaces="its indices are such as each overload
 FURTHER: Mapping[str, Variants] = {
     "gather.default": picked_by_one_index,
     "index.Tensor": lambda size: {
-        "x[mask], as losses of tokens that are no padding: the mask is counted first": call(
-            self=tensor(*square(size)), indices=(mask(square(size)),)
-        ),
+        "x[mask], counted first": call(self=tensor(*square(size)), indices=(mask(square(size)),)),
         "x[:, columns], as features by index: elements a row apart": call(
             self=tensor(*square(size)), indices=(None, indices(square(size)[1:], square(size)[1]))
         ),

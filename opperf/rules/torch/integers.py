@@ -123,9 +123,7 @@ ROWS: Mapping[str, Variants] = {
     "ge.Tensor": causal("self", "other", WIDE),
     "gt.Tensor": before("other", "self", WIDE),
     "isin.Tensor_Tensor": lambda size: {
-        "nodes of a large graph in int64, which of them are in a batch": vectors(
-            size, elements=nodes(size), test_elements=nodes(size)
-        )
+        "int64 nodes in a batch": vectors(size, elements=nodes(size), test_elements=nodes(size))
     },
     "lcm.default": row("large denominators in int64: more steps", self=LARGE, other=LARGE),
     "le.Tensor": before("other", "self", WIDE),

@@ -214,9 +214,7 @@ def prompts(size: Preset) -> tuple[TensorSpec, ...]:
 
 FURTHER: dict[str, Variants] = {
     "cat.default": lambda size: {
-        "x.T of several matrices, rows one after another: copied element by element": call(
-            tensors=(transposed(tensor(*square(size))),) * LIST_LENGTH, dim=0
-        ),
+        "x.T of matrices": call(tensors=(transposed(tensor(*square(size))),) * LIST_LENGTH, dim=0),
         "one token behind those before it, as the keys of a cache grow": call(
             tensors=(tensor(*few_sentences(size)), tensor(few_sentences(size)[0], 1, UNITS)), dim=1
         ),

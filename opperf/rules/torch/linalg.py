@@ -220,9 +220,7 @@ def distances_among(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 FURTHER: dict[str, Variants] = {
     "linalg_vector_norm": lambda size: {
-        "the largest of each row, as to scale blocks for quantisation": call(
-            self=tensor(*square(size)), ord=Number.of(math.inf), dim=(1,)
-        )
+        "each row's largest": call(self=tensor(*square(size)), ord=Number.of(math.inf), dim=(1,))
     }
 }
 add_rows(FAMILIES.also, FURTHER)
