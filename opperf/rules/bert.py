@@ -43,8 +43,7 @@ def scores(size: Preset) -> Shape:
 
 
 def few_sentences(size: Preset, width: int = UNITS) -> Shape:
-    """Shape of fewer sentences, as many as there are images: for operators that take long for
-    each element, or several such tensors."""
+    """Shape of fewer sentences, as many as images: for operators that take long for an element."""
     return (size.images, *sentences(size, width)[1:])
 
 

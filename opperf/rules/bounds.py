@@ -245,8 +245,7 @@ def find_bounds(
 
 
 def _numbers(spec: TensorSpec) -> tuple[float, float, bool] | None:
-    """Returns the minimum integer in a tensor, one more than the maximum, and whether that is
-    the limit itself; None for other contents."""
+    """Returns a tensor's least integer, its largest plus one, and if that is the limit; or None."""
     fill = spec.fill
     if spec.layout != "dense" or fill.distribution not in WHOLE:
         return None

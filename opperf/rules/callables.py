@@ -158,8 +158,7 @@ def _of_array_type(framework: Framework, target: Target, made: list[Inputs]) -> 
 def _equals(
     framework: Framework, rules: RulesModule, target: Target, called: Operator, place: str
 ) -> Iterator[tuple[Operator, RulesModule]]:
-    """Yields the operators that compute what a callable does, each with the rules of its
-    framework."""
+    """Yields the operators that compute what a callable does, each with its framework's rules."""
     wrapped = framework.naming.wrapped_operator(target, called)
     if wrapped is not None:
         yield wrapped, rules

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
 from typing import NamedTuple
 
 from opperf.frameworks import Framework, load
@@ -20,8 +20,7 @@ CALLER = "caller:"
 NONE = "no operator with inputs calls it"
 
 INDEXED = ("small", "float32")
-"""Size and dtype of the calls in which callers are looked for: one of each operator, as each takes
-some milliseconds."""
+"""Size and dtype of the calls in which callers are looked for: each takes some milliseconds."""
 
 
 def inputs_of_callers(
@@ -74,11 +73,9 @@ def _inputs_of(
     if isinstance(given, NoInputs):
         return given if given.is_fault else []
     made: list[Inputs] = []
+    trace = trace_of(caller)
     for inputs in given:
-        found = guarded(
-            functools.partial(_step, framework, operator, caller, inputs.arguments),
-            trace_of(caller),
-        )
+        found = guarded(partial(_step, framework, operator, caller, inputs.arguments), trace)
         if isinstance(found, NoInputs):
             return found
         if found is None or any(other.arguments == found for other in made):
@@ -119,7 +116,7 @@ class Index(NamedTuple):
     """Operators of which that is not known, each with the reason."""
 
 
-@functools.cache
+@cache
 def _index(name: str) -> Index:
     framework = load(name)
     size, dtype = INDEXED

@@ -1,5 +1,4 @@
-"""Contents that depend on the other arguments of a call, or on what it returned: the terms that
-tables by operator and argument are made of."""
+"""Contents that depend on a call's other arguments, or results: terms of tables by operator."""
 
 from __future__ import annotations
 
@@ -168,8 +167,7 @@ def number_of(name: str) -> Callable[[Asked], int]:
 
 
 def own_rank(name: str) -> Callable[[Asked], int]:
-    """Returns a function that returns an extent of a tensor along the axis that is the last one of
-    the tensor whose contents are asked for."""
+    """Returns a function of a tensor's extent along the axis that is the asked tensor's last."""
     return lambda asked: asked.extent(name, len(asked.spec.shape) - 1)
 
 

@@ -81,10 +81,7 @@ def in_layout(name: str, change: Callable[[TensorSpec], TensorSpec], tag: str = 
 
 
 def _is_contiguous(row: Configuration) -> bool:
-    return all(
-        spec.layout == "dense" and not spec.strides and not spec.memory_format
-        for spec in _tensors(row)
-    )
+    return all(x.layout == "dense" and not (x.strides or x.memory_format) for x in _tensors(row))
 
 
 def _tensors(row: Configuration) -> Iterable[TensorSpec]:

@@ -21,8 +21,7 @@ COCO = (800, 1344)
 PASCAL = (600, 1000)
 """Height and width of an image as Faster R-CNN and R-FCN take it."""
 COARSEST = 32
-"""The largest stride: images are padded to a multiple of it, so that each level has twice the
-extents of the next coarser one."""
+"""The largest stride: images are padded to a multiple of it, so that extents of levels double."""
 LEVEL_CHANNELS = 256
 
 

@@ -23,8 +23,7 @@ UNWRITTEN = NotFinite("returns memory that is not written")
 
 
 def may_lack_numbers(case: Case, framework: Framework, listed: Mapping[str, NotFinite]) -> bool:
-    """Returns whether the results of a case may have NaN or infinity, by a framework's list, which
-    has the operators that functions call too."""
+    """Returns whether the results of a case may have NaN or infinity, by a framework's list."""
     found = _entry(case, framework, listed)
     return found is not None and found.arguments.items() <= case.arguments.items()
 

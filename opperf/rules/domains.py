@@ -183,8 +183,7 @@ SLOW = {
     *("bessel_j_up_to", "betainc", "expi", "gammainc", "gammaincc", "hyp1f1", "polygamma"),
     *("zeta", *DERIVATIVES),
 }
-"""Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
-million takes too long."""
+"""Functions that take half a microsecond for an element, or their derivatives do: no matrices."""
 
 SLOWEST = frozenset({"exp1", "expn", "hyp2f1"})
 """Functions that take 5 to 60 microseconds for an element where a framework compiles a series."""

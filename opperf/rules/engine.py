@@ -10,16 +10,7 @@ from typing import NamedTuple, Protocol
 
 from opperf.declared import declared, load_declared
 from opperf.frameworks.user_modules import PREFIX
-from opperf.model import (
-    DEFAULTS,
-    Argument,
-    Fill,
-    Kind,
-    Operator,
-    Parameter,
-    TensorSpec,
-    iter_tensors,
-)
+from opperf.model import DEFAULTS, Argument, Kind, Operator, Parameter, TensorSpec, iter_tensors
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Choice, Use
 from opperf.operations.work.sizes import Formula
@@ -49,7 +40,7 @@ from opperf.rules.registering import (
     of_operation,
 )
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, rename_arguments, with_dtype, without_gradients
+from opperf.rules.values import ZEROS, Arguments, rename_arguments, with_dtype, without_gradients
 
 Alternatives = Callable[[Operator, Preset], "list[Argument]"]
 """Values of one argument, one per configuration."""
@@ -232,8 +223,7 @@ def finish(
 def configurations(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> list[Configuration] | NoInputs:
-    """The configurations of the first rule that has any, with its name, and those that further
-    families add to them; or why there is none."""
+    """The configurations of the first rule that has any, and of further families; or why none."""
     own = own_configurations(operator, rules, preset)
     made = [] if isinstance(own, NoInputs) else own
     if operator.namespace:
@@ -332,8 +322,7 @@ def arguments_by_role(
     family: Callable[[CanonicalOperation, Preset], Rows],
     preset: Preset,
 ) -> Iterable[Arguments]:
-    """A shared family's configurations under an operator's own argument names, for a framework's
-    family that adds to them or replaces some."""
+    """A shared family's configurations under an operator's own names, for a framework's family."""
     for use, chosen in uses_of(operator, table):
         for roles in of_operation(family, use.operation, preset):
             arguments = use.to_arguments(operator, inputs_of(roles))
@@ -369,8 +358,7 @@ def from_table(
 
 
 def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
-    """Whether a table must have a value for the parameter. Some registries declare optional tensors
-    as required; the rules know these."""
+    """Whether a table must have a value for it. Registries declare optional tensors as required."""
     return parameter.required and parameter.name not in rules.OPTIONAL_TENSORS
 
 
@@ -383,5 +371,5 @@ def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) ->
     if OUTPUT in arguments or not set(operator.names) & rules.NEEDS_OUTPUT:
         return arguments
     first = next(value for value in arguments.values() if isinstance(value, TensorSpec))
-    output = TensorSpec(first.shape, first.dtype, Fill("constant"), array_type=first.array_type)
+    output = TensorSpec(first.shape, first.dtype, ZEROS, array_type=first.array_type)
     return {**arguments, OUTPUT: output}

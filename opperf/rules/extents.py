@@ -118,8 +118,7 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
 
 
 def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, int]:
-    """New bounds of indices by the old ones. Of several extents of one size it is unknown which is
-    indexed, so the smallest new one is the bound."""
+    """New bounds of indices by the old ones; of several equal extents, the smallest new one."""
     bounds: dict[float, int] = {}
     for place, before in places(arguments).items():
         after = extents.get(place, before)

@@ -22,8 +22,7 @@ class Inference(NamedTuple):
     """A framework's inference of shapes, and the operators for which it accepts too many."""
 
     shapes: Callable[[str, Arguments, Mapping[str, Shape]], Mapping[str, Shape]]
-    """Infers the shapes of an operator's tensors from the known ones, by name; an element of a list
-    is named by its position, `args0`."""
+    """Infers the shapes of an operator's tensors from known ones, by name, as `args0` of a list."""
     output_shapes: Callable[[str, Arguments], list[Shape] | None]
     """Infers the shapes of an operator's outputs, as far as possible; None of refused arguments."""
     fixed_rank: frozenset[str] = frozenset()

@@ -42,9 +42,8 @@ def feature_maps(size: Preset, channels: int = FILTERS) -> Shape:
 def network_maps(
     size: Preset, channels: int, *sides: int, samples: int = IMAGES, multiple: int = 1
 ) -> Shape:
-    """Shape of a batch of feature maps of a real network, by their sides and their number at the
-    default size, whatever their number of spatial axes. Sides at other sizes are of a multiple, for
-    strides that are to divide them."""
+    """Shape of a batch of a network's feature maps, by their sides and number at the default size.
+    Sides at other sizes are of a multiple, for strides that are to divide them."""
     return (size.samples(samples), channels, *(size.side(side, multiple) for side in sides))
 
 

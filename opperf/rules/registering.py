@@ -205,10 +205,8 @@ AnyFamily = Callable[..., object]
 def _second(kind: str, name: str, first: AnyFamily, second: AnyFamily) -> RuleError:
     """The error for a family of what has one; where a family may add to another, the advice."""
     advice = "; `also` adds to its configurations" if kind == "operator" else ""
-    return RuleError(
-        f"{place_of(second)}: two families for the {kind} {name!r}, the first in "
-        f"{place_of(first)}{advice}"
-    )
+    where = f"the first in {place_of(first)}{advice}"
+    return RuleError(f"{place_of(second)}: two families for the {kind} {name!r}, {where}")
 
 
 def place_of(family: AnyFamily) -> str:
@@ -234,8 +232,7 @@ def code_of(family: AnyFamily) -> CodeType:
 
 
 def with_rows(family: AnyFamily, made: Iterable[Arguments]) -> Iterable[Arguments]:
-    """Yields a family's configurations with the file and line of each: that of the innermost
-    `yield`, or of the family where it returns them."""
+    """Yields a family's configurations with file and line: of the innermost `yield`, or its own."""
     own = place_of(family)
     for row in made:
         place, inner = own, cast("Any", made)
@@ -336,8 +333,7 @@ def tables_in(modules: Iterable[ModuleType], name: str) -> dict[str, Any]:
 
 
 def merged(modules: Iterable[ModuleType], name: str) -> dict[Any, Any]:
-    """Returns one table of all modules' tables of that name, or the entries of their sets. Raises
-    `RuleError` for an entry that two of them have."""
+    """Returns modules' tables, or sets, of that name as one. Raises `RuleError` for a second."""
     made: dict[Any, Any] = {}
     origins: dict[Any, str] = {}
     for module, table in tables_in(modules, name).items():

@@ -39,8 +39,7 @@ from opperf.rules.values import (
 )
 
 LIMIT = 300
-"""Maximum of proposals for an operator. Nearly all accepted ones are among the first two hundred,
-and a refusal costs less than a millisecond."""
+"""Maximum of proposals for an operator: nearly all accepted ones are among the first 200."""
 
 DEATHS = 3
 """Crashes after which an operator's search ends: a new process for each takes seconds."""
@@ -149,12 +148,8 @@ def search(operator: Operator, tries: Tries) -> SearchResult:
             # Another crash with the same shape would show nothing new.
             deadly.update([shape] if shape is not None else [])
             if deaths == DEATHS:
-                return SearchResult(
-                    poor,
-                    f"{deaths} of {made} proposals of the search ended the process: {latest}",
-                    made,
-                    deaths,
-                )
+                reason = f"{deaths} of {made} proposals of the search ended the process: {latest}"
+                return SearchResult(poor, reason, made, deaths)
         elif outcome.refusal:
             latest = outcome.refusal
         elif not outcome.has_nan:
@@ -167,9 +162,8 @@ def search(operator: Operator, tries: Tries) -> SearchResult:
             poor = poor or taken
     if poor is not None:
         return SearchResult(poor, "", made, deaths)
-    return SearchResult(
-        None, f"none of {made} proposals of the search was accepted; last refusal: {latest}", made
-    )
+    reason = f"none of {made} proposals of the search was accepted; last refusal: {latest}"
+    return SearchResult(None, reason, made)
 
 
 def _first_shape(proposal: Arguments) -> Shape | None:
@@ -344,8 +338,7 @@ def index_choices(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def scale(found: Arguments, tries: Tries, preset: Preset) -> Arguments:
-    """Accepted inputs scaled to the measured size, or to the largest size below it that the
-    framework accepts and runs within `SLOWEST_S`."""
+    """Accepted inputs scaled to the measured size, or as far as a call takes `SLOWEST_S`."""
 
     def takes(arguments: Arguments) -> bool:
         outcome = tries(arguments)

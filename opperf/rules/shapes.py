@@ -60,11 +60,8 @@ def cube(size: Preset) -> Shape:
 
 def prime_below(length: int) -> int:
     """The largest prime below a length of at least 3."""
-    return next(
-        number
-        for number in range(length - 1, 1, -1)
-        if all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
-    )
+    numbers = range(length - 1, 1, -1)
+    return next(n for n in numbers if all(n % divisor for divisor in range(2, math.isqrt(n) + 1)))
 
 
 def decimal_below(length: int) -> int:
@@ -86,8 +83,7 @@ def tiny(size: Preset) -> Shape:
 
 
 MOSTLY_DISPATCH = "mostly dispatch"
-"""Marks a configuration that is to show the overhead of a call: most of the time is not that of the
-kernel. An operator has one at most."""
+"""Marks the one configuration of an operator, at most, that is to show the overhead of a call."""
 
 DISPATCH = f"a column of few elements: {MOSTLY_DISPATCH}"
 

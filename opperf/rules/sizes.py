@@ -33,8 +33,7 @@ class Preset:
         return multiple * math.ceil(default * self.image_scale / multiple)
 
     def samples(self, default: int) -> int:
-        """A number of samples for a layer whose samples take more or less time than an image,
-        scaled like `images` from that at the default size."""
+        """A number of samples, scaled like `images` from that at the default size."""
         return max(1, default * self.images // IMAGES)
 
 

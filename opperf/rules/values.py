@@ -41,8 +41,7 @@ INVERTIBLE = Fill("invertible")
 LOWER_TRIANGULAR = Fill("lower_triangular")
 UPPER_TRIANGULAR = Fill("upper_triangular")
 PADDED = Fill("padded", 0.25, 0.75)
-"""Of a mask of a batch's tokens: sentences fill a quarter to three quarters of a length that is the
-same for all batches, and padding follows."""
+"""Of a mask of a batch's tokens: a quarter to three quarters of each length, before padding."""
 UNIT_BOXES = Fill("boxes", 0.0, 1.0)
 
 

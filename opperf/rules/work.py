@@ -47,9 +47,8 @@ CATEGORIES: Mapping[str, Formula] = {
     "creation": CREATION,
     "query": UNWRITTEN,
 }
-"""Formulas of operators of a category that no table has: of operators that only some framework
-has. Random numbers may take a factorisation, a choice reads what it is made of: of those categories
-only operators that a table has."""
+"""Formulas of operators of a category that no table has. Of random numbers, which may take a
+factorisation, and of choices, which read what they are made of, only operators of tables."""
 
 OTHERWISE = (
     *("after_all", "fromiter", "fromfunction", "from_file", "gradient", "unwrap", "vq"),
@@ -152,9 +151,8 @@ def work_of(case: Case, framework: Framework, extents: CallExtents) -> Amounts:
 
 
 def _number(count: Callable[[], float | None]) -> float | None:
-    """Returns what a formula gives; None where the conversion to roles, written for other calls of
-    an operator than this one, refuses its arguments, or where data decide. What a formula itself
-    raises is an error of the formula."""
+    """Returns what a formula gives; None where the conversion to roles refuses the arguments, or
+    where data decide. What a formula itself raises is an error of the formula."""
     try:
         made = count()
     except (NoRolesError, NoDataError):

@@ -257,9 +257,7 @@ ROWS: dict[str, Variants] = {
     },
     "norm_except_dim": lambda size: {
         "a dense layer's weights, a length per unit": call(v=tensor(*square(size)), pow=2, dim=0),
-        "HiFi-GAN, weights of a layer that enlarges, a length for each channel of its input": call(
-            v=tensor(size.extent(512), 256, 16), pow=2, dim=0
-        ),
+        "HiFi-GAN, a layer that enlarges": call(v=tensor(size.extent(512), 256, 16), pow=2, dim=0),
         "weights, a length per input: a row apart": call(v=tensor(*tall(size)), pow=2, dim=1),
     },
 }

@@ -25,8 +25,7 @@ SCALES = between(0.002, 0.004)
 SUMS = 0.5
 """Step of such sums."""
 BYTES, HALF_BYTES = below(256), below(128)
-"""Unsigned numbers of eight bits, and of seven: PyTorch 2.13 adds and multiplies larger ones as if
-they were negative."""
+"""Unsigned numbers of eight bits, and of seven: PyTorch 2.13 adds larger ones as negative."""
 RESULT = "uint8"
 
 OF_RESULT: Arguments = {

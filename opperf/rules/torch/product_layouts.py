@@ -88,14 +88,8 @@ def transposed_matrices(operator: Operator, size: Preset) -> Rows:
     return {
         why: call(**{left: x, right: y}, **dict.fromkeys(addend, repeated(x.shape[0], y.shape[1])))
         for why, x, y in (
-            (
-                "BERT-base, tokens by a layer's weights as they are stored, transposed",
-                *(tensor(tokens, units), transposed(tensor(units, inside))),
-            ),
-            (
-                "BERT-base, the gradient of a layer's weights: the first matrix transposed",
-                *(transposed(tensor(units, tokens)), tensor(tokens, inside)),
-            ),
+            ("BERT-base, weights.T", tensor(tokens, units), transposed(tensor(units, inside))),
+            ("BERT-base, tokens.T", transposed(tensor(units, tokens)), tensor(tokens, inside)),
         )
     }
 
@@ -156,9 +150,7 @@ def of_two(what: str) -> Variants:
 
 FURTHER: dict[str, Variants] = {
     "mv": lambda size: {
-        f"a graph's adjacency {WORDS[layout]} by a vector, as a step of PageRank": call(
-            self=graph(layout, size), vec=tensor(nodes(size))
-        )
+        f"PageRank's step, {WORDS[layout]}": call(self=graph(layout, size), vec=tensor(nodes(size)))
         for layout in ("coo", "csr")
     },
     "add.Tensor": of_two("two graphs merged, of each the edges"),

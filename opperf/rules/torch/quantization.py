@@ -203,9 +203,7 @@ VARIANTS: dict[str, Variants] = {
         SEVERAL: call(tensors=(TensorSpec(square(size), EIGHT_BITS),) * LAYERS)
     },
     "empty_quantized": lambda size: {
-        "memory for another tensor of the same scale": call(
-            size=square(size), qtensor=TensorSpec(square(size), EIGHT_BITS)
-        )
+        "memory like another": call(size=square(size), qtensor=TensorSpec(square(size), EIGHT_BITS))
     },
     "fake_quantize_per_channel_affine_cachemask_backward": masked(weights),
     "fake_quantize_per_tensor_affine_cachemask_backward": masked(tensors_to_quantise),

@@ -165,9 +165,7 @@ BY_NAME: dict[str, Variants] = {
             **NEAR,
         )
     },
-    "softmax": lambda size: {
-        "BERT-base, attention scores": call(qx=centred(*scores(size)), dim=-1, **SHARES)
-    },
+    "softmax": lambda size: {"BERT-base scores": call(qx=centred(*scores(size)), dim=-1, **SHARES)},
     "matmul": lambda size: {
         "BERT-base, values by the weights of attention": call(
             qa=activations(*scores(size)), qb=centred(*scores(size)[:3], WIDTH), **RESULT

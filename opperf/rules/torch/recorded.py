@@ -16,16 +16,7 @@ from typing import Any
 import msgspec
 
 from opperf.dtypes import is_floating
-from opperf.model import (
-    Argument,
-    Device,
-    DType,
-    Number,
-    Operator,
-    TensorSpec,
-    iter_tensors,
-    map_tensors,
-)
+from opperf.model import Device, DType, Number, Operator, TensorSpec, iter_tensors, map_tensors
 from opperf.model.targets import DEFAULT_OVERLOAD
 from opperf.rules.configurations import ROW, WHY, inputs_of
 from opperf.rules.registering import Families
@@ -188,9 +179,8 @@ WITHOUT_GRADIENT = {"native_batch_norm": ("running_mean", "running_var")}
 
 
 def with_gradients(operator: str, arguments: Arguments) -> Arguments:
-    """Returns the arguments with a gradient for each floating tensor. Backward operators and those
-    that write to their inputs have none: autograd does not differentiate the first, and refuses
-    leaves that the second would overwrite."""
+    """Returns the arguments with a gradient for each floating tensor. Backward operators, which
+    autograd does not differentiate, and those that write to their inputs, leaves, have none."""
     if "_backward" in operator or operator.endswith("_"):
         return arguments
     without = WITHOUT_GRADIENT.get(operator, ())
@@ -208,13 +198,12 @@ def with_gradients(operator: str, arguments: Arguments) -> Arguments:
 PLACEMENT = ("device", "pin_memory")
 """Arguments that say where a result is, which is the case's own device."""
 
-USUAL: tuple[Argument, ...] = (None, "strided")
+USUAL = (None, "strided")
 """Values of optional arguments that are what the operator does without them."""
 
 
 def own_arguments(operator: Operator, arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments without those that place the result, unless it needs one, and
-    without those that change nothing."""
+    """Returns an operator's arguments without those that place the result or change nothing."""
     optional = {parameter.name for parameter in operator.parameters if not parameter.required}
     return {
         name: value

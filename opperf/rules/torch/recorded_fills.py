@@ -89,8 +89,7 @@ def exponent_domain(asked: Asked) -> Fill:
 
 
 def compared(asked: Asked) -> Fill:
-    """Returns integers of which a quarter is equal: to the number that a tensor is compared
-    with, or to those of another such tensor."""
+    """Returns integers of which a quarter equals the compared number or those of such a tensor."""
     number = asked.arguments.get("other")
     first = int(number) if isinstance(number, (int, float)) else 0
     return below(first + 4, start=first)
@@ -152,5 +151,4 @@ WHOLE: dict[str, Rule] = {
     "floor_divide": positions,
     "lt": positions,
 }
-"""Fills of tensors of integers by operator, where those of `numbers` would mean nothing: masks of
-tokens that are counted, positions."""
+"""Fills of tensors of integers by operator, where those of `numbers` would mean nothing."""

@@ -65,8 +65,7 @@ def _in_order(made: Any, arguments: Values) -> Any:
 
 
 def padded(data: Array, sizes: Array) -> tuple[Array, Array]:
-    """A packed batch as sequences with zeros behind them, and their lengths. `sizes` are the
-    numbers of sequences that have each step."""
+    """A packed batch, of so many sequences at each step, with zeros behind them; their lengths."""
     import numpy as np
 
     made = np.zeros((len(sizes), int(sizes[0]), data.shape[1]))
@@ -211,15 +210,13 @@ OPERATIONS: Table = merge(*map(layers, GATES), {"mkldnn_rnn_layer": ONEDNN})
 
 FAMILIES = Families()
 
-KEPT = "it reads what its library's own forward pass leaves in memory of an order of its own"
+OWN = "it reads what its library's own forward pass leaves in memory of an order of its own"
 PACKED = "it takes the packed weights of quantised modules, objects of a class and no tensors"
 POINTERS = "it takes weights that FBGEMM has packed, in tensors that hold a pointer and no contents"
 REMOVED = "PyTorch has removed it: each call only raises an error"
 
 NOT_BENCHMARKED = {
-    **dict.fromkeys(
-        ("mkldnn_rnn_layer_backward", "miopen_rnn_backward", "lstm_mps_backward"), KEPT
-    ),
+    **dict.fromkeys(("mkldnn_rnn_layer_backward", "miopen_rnn_backward", "lstm_mps_backward"), OWN),
     **{
         f"quantized_{kind}.{form}{legacy}": REMOVED if legacy else PACKED
         for kind in ("gru", "lstm")

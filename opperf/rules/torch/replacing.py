@@ -92,9 +92,7 @@ def _slices(size: Preset) -> Rows:
             self=keys, src=tensor(*keys.shape[:2], 16, WIDTH), dim=2, start=16, end=32
         ),
         "rotary embeddings' even columns": SLICE(matrix, tensor(rows, width // 2), 1, 0, width, 2),
-        "the first half of the rows replaced: one long copy": call(
-            self=matrix, src=tensor(rows // 2, width), start=0, end=rows // 2
-        ),
+        "half of the rows": call(self=matrix, src=tensor(rows // 2, width), start=0, end=rows // 2),
     }
 
 

@@ -196,9 +196,7 @@ def _categories(size: Preset) -> TensorSpec:
 
 OWN: dict[str, Variants] = {
     "bernoulli": lambda size: {
-        "latent units of a restricted Boltzmann machine, by their probabilities": call(
-            self=tensor(*few_sentences(size), fill=PROBABILITY)
-        ),
+        "a Boltzmann machine's units": call(self=tensor(*few_sentences(size), fill=PROBABILITY)),
         "tokens to mask, some 15 of 100, as BERT's are chosen": call(
             self=tensor(*tokens(size), fill=between(0.1, 0.2)), **{TAGS: (OUTSIDE,)}
         ),
@@ -234,15 +232,11 @@ OWN: dict[str, Variants] = {
         "noise around actions, for policy gradients": call(mean=tensor(*square(size)), std=0.1)
     },
     "normal.float_Tensor": lambda size: {
-        "noise at a level of each element's own, as a variational autoencoder's": call(
-            mean=0.0, std=tensor(*square(size), fill=POSITIVE)
-        )
+        "a VAE's noise, by deviations": call(mean=0.0, std=tensor(*square(size), fill=POSITIVE))
     },
     "poisson": lambda size: {
-        "means below 10: products of uniform numbers, as photons of dark pixels": call(
-            self=tensor(*few(size), fill=between(0.5, 8.0))
-        ),
-        "means above 10: by rejection": call(self=tensor(*few(size), fill=between(20.0, 200.0))),
+        "photons of dark pixels: products": call(self=tensor(*few(size), fill=between(0.5, 8.0))),
+        "photons of bright pixels": call(self=tensor(*few(size), fill=between(20.0, 200.0))),
     },
     "randperm": permutations(),
     "randperm.generator": permutations(**GENERATOR),

@@ -207,9 +207,7 @@ VARIANTS: Mapping[str, Variants] = {
         )
     },
     "isin.Tensor_Scalar": lambda size: {
-        "where elements are one number, as the tokens of padding: a comparison": call(
-            elements=fixed(*vector(size), fill=below(4)), test_element=1
-        )
+        "padding among tokens": call(elements=fixed(*vector(size), fill=below(4)), test_element=1)
     },
 }
 """Operators of which an argument is a number."""
@@ -225,12 +223,8 @@ def descending(operator: Operator, size: Preset) -> Rows:
     stable: Arguments = {"stable": True} if operator.overload == "stable" else {}
     likeliest = make(size.images, size.extent(WORDS), fill=PERMUTATION)
     return {
-        "words from the likeliest down, for nucleus sampling: few long rows": call(
-            self=likeliest, dim=-1, descending=True, **stable
-        ),
-        "rows of x.T, as features by samples: copied before they are sorted": call(
-            self=transposed(make(*fewer(size))), dim=-1, **stable
-        ),
+        "likeliest words first: long rows": call(self=likeliest, dim=-1, descending=True, **stable),
+        "rows of x.T: copied first": call(self=transposed(make(*fewer(size))), dim=-1, **stable),
     }
 
 

@@ -70,9 +70,7 @@ def slice_and_whole(size: Preset) -> Rows:
 
 OWN: dict[str, Variants] = {
     "diag_embed": lambda size: {
-        "small diagonal matrices, as mixtures' covariances": call(
-            self=tensor(tall(size)[0], SMALL)
-        ),
+        "diagonal matrices, as mixtures' covariances": call(self=tensor(tall(size)[0], SMALL)),
         "diagonals below the main one": call(self=tensor(cube(size)[0], cube(size)[1]), offset=-1),
     },
     "diagonal_backward": lambda size: {

@@ -236,10 +236,10 @@ VARIANTS: dict[str, Variants] = {
     },
     "_sparse_mm.default": products("sparse", "dense", "coo", "csr"),
     "_sparse_mm.reduce": lambda size: {
-        f"{word} of the neighbours' vectors, as GraphSAGE aggregates": call(
+        f"GraphSAGE by {reduce}": call(
             sparse=graph("csr", size), dense=vectors(size), reduce=reduce
         )
-        for reduce, word in (("sum", "the sum"), ("mean", "the mean"), ("amax", "the largest"))
+        for reduce in ("sum", "mean", "amax")
     },
     "_sparse_addmm": lambda size: {
         LAYOUTS["coo"]: call(self=vectors(size), mat1=graph("coo", size), mat2=vectors(size))
@@ -248,9 +248,7 @@ VARIANTS: dict[str, Variants] = {
         "neighbours of nodes' neighbours": call(self=_graph_like(size), other=_graph_like(size))
     },
     "_sparse_sum.default": lambda size: {"a graph's total weight": call(self=graph("coo", size))},
-    "_sparse_sum.dim": lambda size: {
-        "the sum over each node's neighbours": call(self=graph("coo", size), dim=(1,))
-    },
+    "_sparse_sum.dim": lambda size: {"each node's degree": call(self=graph("coo", size), dim=(1,))},
     "_sparse_softmax.int _sparse_log_softmax.int": lambda size: {
         "scores of each node's edges, as graph attention": call(self=graph("coo", size), dim=1)
     },

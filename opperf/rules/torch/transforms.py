@@ -227,7 +227,5 @@ def bytes_of_photographs(operator: Operator, size: Preset) -> Rows:
     decoded = TensorSpec(before, "uint8", below(256), memory_format="channels_last")
     offered = dict.fromkeys(("self", "input"), decoded)
     return {
-        "photographs in bytes and with channels last, as they are decoded": call(
-            **taken(operator, offered), output_size=after, align_corners=False
-        )
+        "decoded photos": call(**taken(operator, offered), output_size=after, align_corners=False)
     }

@@ -197,9 +197,7 @@ VIEWS: dict[str, Variants] = {
         "an extractive reader's logits": call(self=tensor(*few_sentences(size)[:2], 1), dim=-1)
     },
     "squeeze.dims": lambda size: {
-        "ResNet-50's features after global pooling, by both spatial axes": call(
-            self=tensor(*network_maps(size, 2048, 1, 1)), dim=(2, 3)
-        )
+        "ResNet-50, pooled globally": call(self=tensor(*network_maps(size, 2048, 1, 1)), dim=(2, 3))
     },
     "t": _of_matrix(MATRIX),
     **dict.fromkeys(("transpose.int", "transpose_"), _transposed),
@@ -210,9 +208,7 @@ VIEWS: dict[str, Variants] = {
         FRAMES: call(self=tensor(*sound(size)), dimension=0, size=FRAME, step=HOP),
         "image patches": call(self=tensor(*photographs(size)), dimension=2, size=PATCH, step=PATCH),
     },
-    "unsqueeze": lambda size: {
-        "a mask of tokens, to mask attention": call(self=tensor(*few_sentences(size)[:2]), dim=1)
-    },
+    "unsqueeze": lambda size: {"a token mask": call(self=tensor(*few_sentences(size)[:2]), dim=1)},
     "view": as_argument("size"),
     "view.dtype": lambda size: {
         "integers as their bytes, to be sent": call(
@@ -223,9 +219,7 @@ VIEWS: dict[str, Variants] = {
         ),
     },
     "view_as": like("other"),
-    "view_as_complex": lambda size: {
-        "queries' pairs as complex numbers, in Llama's rotation": call(self=tensor(*rotated(size)))
-    },
+    "view_as_complex": lambda size: {"Llama's queries in pairs": call(self=tensor(*rotated(size)))},
     "view_as_real": lambda size: {
         "Llama's rotated queries as pairs": call(self=tensor(*rotated(size)[:-1], dtype=COMPLEX))
     },
@@ -241,9 +235,7 @@ def view(operator: Operator, size: Preset) -> Rows:
 
 def without_axes(**axes: Argument) -> Variants:
     """Maps of one channel, whose axis is removed."""
-    return lambda size: {
-        "depth maps without a channel": call(self=tensor(*network_maps(size, 1, 480, 640)), **axes)
-    }
+    return lambda size: {"depth maps": call(self=tensor(*network_maps(size, 1, 480, 640)), **axes)}
 
 
 COPIES: dict[str, Variants] = {
@@ -274,6 +266,4 @@ def reshape_with_a_copy(operator: Operator, size: Preset) -> Rows:
     """Tokens' heads, of which no view has the new shape."""
     whole = heads_first(size)
     batch, count, length, width = whole.shape
-    return {
-        "BERT-base's heads, strided: a copy": call(self=whole, shape=(batch * count, length, width))
-    }
+    return {"BERT-base's heads: a copy": call(self=whole, shape=(batch * count, length, width))}
