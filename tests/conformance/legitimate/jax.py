@@ -46,7 +46,7 @@ TABLE = (
     ),
     Exempt(RESIZED, "along rows", "scipy.special.log_softmax scipy.special.softmax"),
     Exempt(OTHER_NUMBERS, "there is a row for each expert of each token", "lax.ragged_dot"),
-    Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "lax.real"),
+    Exempt(WITHOUT_IMAGINARY_PART, REAL_PART, "jnp.real lax.real"),
     Exempt(
         WITHOUT_IMAGINARY_PART,
         "a real matrix, whose function is real, as complex numbers",
