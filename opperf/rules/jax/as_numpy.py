@@ -115,18 +115,13 @@ def of_numpy(family: Family, name: str = "") -> Family:
         found = family(_numpy_operator(operator, own), size)
         if isinstance(found, NoInputs):
             return found
-        further = (
-            with_further(called, arguments) for arguments in with_rows(family, listed(found))
-        )
-        renamed = [
-            _renamed(retold(arguments), own) for arguments in further if arguments is not None
-        ]
-        fitting = [arguments for arguments in renamed if _fits(operator, arguments)]
+        further = (with_further(called, row) for row in with_rows(family, listed(found)))
+        renamed = [_renamed(retold(row), own) for row in further if row is not None]
+        fitting = [row for row in renamed if _fits(operator, row)]
         if not fitting:
             return NoInputs("no rule has arguments that it takes", searchable=True)
         return [
-            {key: differentiated(narrowed(value)) for key, value in arguments.items()}
-            for arguments in fitting
+            {key: differentiated(narrowed(value)) for key, value in row.items()} for row in fitting
         ]
 
     return made
@@ -150,10 +145,8 @@ def _use_of_numpy(use: Use, name: str) -> Use:
         made = None if made is None else with_further(name, made)
         if made is None:
             return None
-        renamed = _renamed(made, own)
-        if not _fits(operator, renamed):
-            return None
-        return {key: narrowed(value) for key, value in renamed.items()}
+        renamed = {key: narrowed(value) for key, value in _renamed(made, own).items()}
+        return renamed if _fits(operator, renamed) else None
 
     def to_roles(**arguments: Any) -> dict[str, Any]:
         return use.to_roles(**numpy_values(name, _renamed(arguments, back)))

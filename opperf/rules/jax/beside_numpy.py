@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from opperf.model import Argument, DType, Fill, Operator, TensorSpec
+from opperf.model import Argument, DType, Operator, TensorSpec
 from opperf.operations.uses import Roles, Table, Values, Written, use
 from opperf.rules.configurations import WHY
 from opperf.rules.jax.properties import body
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, line, slim, square, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import OPEN_UNIT, REQUESTED, Arguments, fixed, tensor, tensors
+from opperf.rules.values import BOOLEAN, OPEN_UNIT, REQUESTED, Arguments, fixed, tensor, tensors
 
 Further = Callable[[Arguments], dict[str, Argument]]
 """Makes the arguments that a function takes beside those of NumPy's."""
@@ -70,9 +70,7 @@ FURTHER: Mapping[str, Further] = {
     **dict.fromkeys(("argwhere", "flatnonzero", "nonzero"), at_most("a")),
     "bincount": lambda arguments: {"length": arguments["minlength"]},
     **dict.fromkeys(("choose", "ravel_multi_index"), CLIPPED),
-    **dict.fromkeys(
-        ("compress", "extract"), lambda arguments: {"size": elements(arguments, "condition")}
-    ),
+    **dict.fromkeys(("compress", "extract"), at_most("condition")),
     **dict.fromkeys(("fill_diagonal", "place", "put", "put_along_axis"), COPIED),
     "intersect1d": at_most("ar1", fill_value=0),
     "isin": sorted_if_long,
@@ -81,13 +79,8 @@ FURTHER: Mapping[str, Further] = {
     "setdiff1d": at_most("ar1", fill_value=0),
     **dict.fromkeys(("setxor1d", "union1d"), at_most("ar1", "ar2", fill_value=0)),
     "unique": at_most("ar", fill_value=0),
-    **dict.fromkeys(
-        ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
-        at_most("x", fill_value=0),
-    ),
-    "where": lambda arguments: (
-        {} if "x" in arguments else {"size": elements(arguments, "condition")}
-    ),
+    **{f"unique_{n}": at_most("x", fill_value=0) for n in ("all", "counts", "inverse", "values")},
+    "where": lambda given: {} if "x" in given else at_most("condition")(given),
 }
 """Arguments of functions by NumPy's name. JAX's arrays are immutable, and a compiled program raises
 no error for an index."""
@@ -206,10 +199,7 @@ def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add(
-    "jnp.polyval",
-    replaces="XLA folds zeros of the backward pass as large as the numbers: fewer of them",
-)
+@FAMILIES.add("jnp.polyval", replaces="XLA folds as many zeros of the backward pass: fewer numbers")
 def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A polynomial of degree 4. For a million numbers XLA would fold zeros of its unrolled backward
     pass for a quarter of a minute."""
@@ -233,10 +223,6 @@ def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]
         ("a leaky rectifier written in two pieces", square(size)),
         ("the same of a shorter vector", line(size)),
     ):
-        positive = fixed(*shape, fill=Fill("boolean"), dtype="bool")
-        yield {
-            "x": tensor(*shape),
-            "condlist": tensors([positive]),
-            "funclist": (body("unchanged"), body("leak")),
-            WHY: why,
-        }
+        positive = tensors([fixed(*shape, fill=BOOLEAN, dtype="bool")])
+        pieces = body("unchanged"), body("leak")
+        yield {"x": tensor(*shape), "condlist": positive, "funclist": pieces, WHY: why}

@@ -60,24 +60,13 @@ def heads(size: Preset) -> list[Arguments]:
 
 ROWS: dict[str, Variants] = {
     "lax.psum": summed,
-    "lax.pmean": lambda size: [
-        call(weights(size), "Llama 3 8B, data parallel: the gradient of attention's last matrix")
-    ],
+    "lax.pmean": lambda size: [call(weights(size), "Llama 3 8B, data parallel: mean gradients")],
     "lax.pmax": lambda size: [
-        call(
-            each(prompt(size), dtype="float32"),
-            "Megatron-LM, a vocabulary that is divided: the maximum of each token's logits",
-        )
+        call(each(prompt(size), dtype="float32"), "Megatron-LM, each token's largest logit")
     ],
-    "lax.pmin": lambda size: [
-        call(each(1, dtype="float32"), "a flag whether all gradients are finite: latency")
-    ],
+    "lax.pmin": lambda size: [call(each(1, dtype="float32"), "whether gradients are finite")],
     "lax.all_gather": lambda size: [
-        call(
-            weights(size, DEVICES),
-            "Llama 3 8B, fully sharded: attention's last matrix, of which each has half",
-            tiled=True,
-        ),
+        call(weights(size, DEVICES), "Llama 3 8B, fully sharded: half a matrix each", tiled=True),
         call(
             activations(size, prompt(size) // DEVICES),
             "Llama 3 8B, sequence parallel: all of 2048 tokens before attention",
@@ -85,9 +74,7 @@ ROWS: dict[str, Variants] = {
         ),
     ],
     "lax.psum_scatter": lambda size: [
-        call(
-            weights(size), "Llama 3 8B, fully sharded: a gradient summed, half for each", tiled=True
-        ),
+        call(weights(size), "Llama 3 8B, fully sharded: a gradient summed, half each", tiled=True),
         call(
             activations(size, prompt(size)),
             "Llama 3 8B, sequence parallel: a layer's sums, half of the tokens for each",

@@ -47,23 +47,13 @@ ROWS: Mapping[str, Variants] = {
     "lax.lt": before("x", "y", SIGNED),
     "lax.ne": two(OPERANDS, LABELS, SIGNED, ERRORS.format(SIGNED)),
     "lax.population_count": hashes("x", CODES),
-    "lax.reduce_xor": rows(
-        "words of 32 bits, as a checksum", {"operand": (HASHES, UNSIGNED)}, axes=(0,)
-    ),
-    "lax.rem": rows(
-        "flat indices in int32 to their columns", {"x": (IDENTIFIERS, SIGNED)}, y=COLUMNS
-    ),
+    "lax.reduce_xor": rows("32-bit words: a checksum", {"operand": (HASHES, UNSIGNED)}, axes=(0,)),
+    "lax.rem": rows("flat int32 indices to columns", {"x": (IDENTIFIERS, SIGNED)}, y=COLUMNS),
     "lax.shift_right_arithmetic": rows(
-        "sums in int32 to a layer's scale, as a power of two",
-        {"x": (NEGATIVE_TOO, SIGNED)},
-        y=UPPER,
+        "sums in int32 to a layer's scale, a power of two", {"x": (NEGATIVE_TOO, SIGNED)}, y=UPPER
     ),
-    **dict.fromkeys(
-        ("lax.shift_left", "lax.shift_right_logical"),
-        rows(
-            "words in uint32, each by bits of its own, as PCG rotates them",
-            {"x": (HASHES, UNSIGNED), "y": (below(32), UNSIGNED)},
-        ),
+    "lax.shift_left lax.shift_right_logical": rows(
+        "words in uint32, rotated as PCG's", {"x": (HASHES, UNSIGNED), "y": (below(32), UNSIGNED)}
     ),
     "lax.sort": rows(GROUPED.format(SIGNED), {"operand": (IDENTIFIERS, SIGNED)}, dimension=0),
     "scipy.stats.mode": votes("a", "axis", SIGNED),

@@ -3,9 +3,9 @@ rotary embeddings, writes to caches of keys, and the layers of Stable Diffusion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.bert import layer_width
 from opperf.rules.configurations import DTYPE, WHY
 from opperf.rules.image_shapes import layers
@@ -14,22 +14,25 @@ from opperf.rules.llama import HALF, HEADS, KEYS, WIDTH, WORDS, feed_forward, pr
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
+    NORMAL,
     SIMPLEX,
     Arguments,
     below,
     between,
+    call,
     donated,
     fixed,
     literal,
     tensor,
     tensors,
 )
-from opperf.rules.variants import Row, add_rows
+from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
 INDEX = "int32"
 """Dtype of lengths and of rows of experts."""
+GATE = between(0.8, 1.0)
 
 
 @FAMILIES.also("jnp.matmul", "lax.dot_general")
@@ -46,71 +49,35 @@ def products(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**made, DTYPE: HALF, WHY: why}
 
 
-@FAMILIES.also("nn.dot_product_attention")
-def reading(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A prompt, of which JAX has all scores in memory."""
-    tokens = prompt(size)
+def half(why: str, **arguments: Argument) -> Arguments:
+    """A row in half precision."""
+    return {**arguments, DTYPE: HALF, WHY: why}
+
+
+def attention(size: Preset) -> Iterable[Arguments]:
+    """A prompt, of which JAX has all scores in memory; and one token of each of several texts, by
+    caches of keys that are partly filled."""
     # Without a gradient, which takes as long again and 3 GB: training splits its attention.
-    keys = fixed(1, tokens, KEYS, WIDTH)
-    yield {
-        "query": fixed(1, tokens, HEADS, WIDTH),
-        "key": keys,
-        "value": keys,
-        "is_causal": True,
-        DTYPE: HALF,
-        WHY: "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys",
-    }
-
-
-@FAMILIES.also("nn.dot_product_attention")
-def generating(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One token of each of several texts, by a cache of keys of which each has filled a part."""
+    keys = fixed(1, prompt(size), KEYS, WIDTH)
+    why = "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys"
+    queries = fixed(1, prompt(size), HEADS, WIDTH)
+    yield half(why, query=queries, key=keys, value=keys, is_causal=True)
     texts, kept = size.samples(4), size.extent(8192, least=64)
     cache = fixed(texts, kept, KEYS, WIDTH)
-    yield {
-        "query": fixed(texts, 1, HEADS, WIDTH),
-        "key": cache,
-        "value": cache,
-        "key_value_seq_lengths": fixed(texts, fill=below(kept + 1, start=kept // 2), dtype=INDEX),
-        DTYPE: HALF,
-        WHY: "Llama 3 8B generating for four texts, by caches of 8192 keys of which half are full",
-    }
+    lengths = fixed(texts, fill=below(kept + 1, start=kept // 2), dtype=INDEX)
+    why = "Llama 3 8B generating for four texts, by caches of 8192 keys of which half are full"
+    made = half(why, query=fixed(texts, 1, HEADS, WIDTH), key=cache, value=cache)
+    yield {**made, "key_value_seq_lengths": lengths}
 
 
-def logits(size: Preset, make: Callable[..., TensorSpec] = fixed) -> TensorSpec:
+def logits(size: Preset) -> TensorSpec:
     """Of the next token of each of several texts, in the vocabulary of Llama 3."""
-    return make(size.images, size.extent(WORDS))
+    return fixed(size.images, size.extent(WORDS))
 
 
-@FAMILIES.also("jnp.top_k", "lax.top_k", "lax.approx_max_k")
-def best(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The best 50 of a vocabulary."""
-    why = "Llama 3, the best 50 of 128,256 tokens for each of eight texts"
-    yield {operator.tensors[0].name: logits(size), "k": 50, DTYPE: HALF, WHY: why}
-
-
-@FAMILIES.also("lax.sort", "jnp.sort")
-def ordered(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """All of a vocabulary."""
-    axis = "dimension" if operator.parameter("dimension") else "axis"
-    why = "Llama 3, all 128,256 tokens of each of eight texts in order, for top-p sampling"
-    made: Arguments = {operator.tensors[0].name: logits(size), axis: 1}
-    yield {**made, DTYPE: HALF, WHY: why}
-
-
-@FAMILIES.also("jnp.cumsum", "lax.cumsum")
-def gathered(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Probabilities of a vocabulary, summed up to each."""
-    probabilities = fixed(*logits(size).shape, fill=SIMPLEX, dtype="float32")
-    why = "Llama 3, probabilities of 128,256 tokens summed up, for top-p sampling"
-    yield {operator.tensors[0].name: probabilities, "axis": 1, WHY: why}
-
-
-@FAMILIES.also("random.categorical")
-def drawn(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A token of a vocabulary."""
-    why = "Llama 3, the next token of each of eight texts, by logits of 128,256"
-    yield {"logits": logits(size), DTYPE: HALF, WHY: why}
+def probabilities(size: Preset) -> TensorSpec:
+    """Of each token of a vocabulary."""
+    return fixed(*logits(size).shape, fill=SIMPLEX, dtype="float32")
 
 
 def routed(rows: int, experts: int) -> tuple[int, ...]:
@@ -132,40 +99,13 @@ def experts(operator: Operator, size: Preset) -> Iterable[Arguments]:
     ):
         narrow, wide = (layer_width(size, width) for width in (inputs, outputs))
         rows = tokens * chosen
-        yield {
-            "lhs": fixed(rows, narrow),
-            "rhs": fixed(count, narrow, wide),
-            "group_sizes": fixed(count, fill=literal(routed(rows, count)), dtype=INDEX),
-            DTYPE: HALF,
-            WHY: f"{model} generating {tokens} tokens, each through {chosen} of {count} experts",
-        }
+        why = f"{model} generating {tokens} tokens, each through {chosen} of {count} experts"
+        groups = fixed(count, fill=literal(routed(rows, count)), dtype=INDEX)
+        lhs, rhs = fixed(rows, narrow), fixed(count, narrow, wide)
+        yield half(why, lhs=lhs, rhs=rhs, group_sizes=groups)
 
 
 ROTARY = "Llama 3 8B, rotary embedding of 2048 tokens"
-
-
-@FAMILIES.also("jnp.concatenate")
-def turned(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The halves of each head's vector in the other order."""
-    half = tensor(1, prompt(size), HEADS, WIDTH // 2)
-    yield {
-        "arrays": (half, half),
-        "axis": -1,
-        DTYPE: HALF,
-        WHY: f"{ROTARY}: the halves of each head exchanged",
-    }
-
-
-@FAMILIES.also("jnp.multiply")
-def by_cosines(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Queries by the cosine of each place, which all heads share."""
-    first, second = [parameter.name for parameter in operator.tensors][:2]
-    yield {
-        first: tensor(1, prompt(size), HEADS, WIDTH),
-        second: fixed(1, prompt(size), 1, WIDTH),
-        DTYPE: HALF,
-        WHY: f"{ROTARY}: by cosines that all heads share",
-    }
 
 
 @FAMILIES.also("lax.conv_general_dilated")
@@ -176,52 +116,51 @@ def diffusion(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**made, "padding": ((1, 1), (1, 1)), **layer.notes}
 
 
+BEST = "Llama 3, the best 50 of 128,256 tokens for each of eight texts"
+SORTED = "Llama 3, all 128,256 tokens of each of eight texts in order, for top-p sampling"
+SUMMED = "Llama 3, probabilities of 128,256 tokens summed up, for top-p sampling"
 GREEDY = "Llama 3, the best of 128,256 tokens for each of eight texts, greedily"
 LARGEST = "Llama 3, the largest of 128,256 logits for each of eight texts, before a softmax"
+RECURRENT = "a linear recurrence over 2048 tokens, a step each: bound by the loop"
 
-ROWS: dict[str, Row] = {
-    "jnp.argmax": lambda size: {"a": logits(size), "axis": -1, DTYPE: HALF, WHY: GREEDY},
-    "lax.argmax": lambda size: {
-        "operand": logits(size),
-        "axis": 1,
-        "index_dtype": INDEX,
-        DTYPE: HALF,
-        WHY: GREEDY,
-    },
-    "jnp.max": lambda size: {
-        "a": logits(size),
-        "axis": -1,
-        "keepdims": True,
-        DTYPE: HALF,
-        WHY: LARGEST,
-    },
-    "lax.reduce_max": lambda size: {
-        "operand": logits(size),
-        "axes": (1,),
-        DTYPE: HALF,
-        WHY: LARGEST,
-    },
-    "lax.scan": lambda size: {
-        "f": body("decayed_sum"),
-        "init": tensor(1, 1024),
-        "xs": tensor(prompt(size), 1, 1024),
-        DTYPE: HALF,
-        WHY: "a linear recurrence over 2048 tokens, a step each: bound by the loop",
-    },
-    "lax.associative_scan": lambda size: {
-        "fn": body("linear_recurrence"),
-        "elems": tensors(
-            [tensor(prompt(size), 1024, fill=between(0.8, 1.0)), tensor(prompt(size), 1024)]
-        ),
-        DTYPE: HALF,
-        WHY: "RecurrentGemma's recurrence h = a h + b over 2048 tokens, in parallel",
-    },
-    "lax.dynamic_update_slice": lambda size: {
-        "operand": donated(1, 2 * prompt(size), KEYS, WIDTH),
-        "update": fixed(1, prompt(size), KEYS, WIDTH),
-        "start_indices": (fixed(fill=literal(0), dtype="int32"),) * 4,
-        DTYPE: HALF,
-        WHY: "Llama 3 8B, the keys of 2048 tokens to a cache of 4096, donated",
-    },
+ROWS: dict[str, Row | Variants] = {
+    "nn.dot_product_attention": attention,
+    "jnp.top_k": lambda size: half(BEST, a=logits(size), k=50),
+    "lax.top_k lax.approx_max_k": lambda size: half(BEST, operand=logits(size), k=50),
+    "jnp.sort": lambda size: half(SORTED, a=logits(size), axis=1),
+    "lax.sort": lambda size: half(SORTED, operand=logits(size), dimension=1),
+    "jnp.cumsum": lambda size: {SUMMED: call(a=probabilities(size), axis=1)},
+    "lax.cumsum": lambda size: {SUMMED: call(operand=probabilities(size), axis=1)},
+    "random.categorical": lambda size: half(
+        "Llama 3, the next token of each of eight texts, by logits of 128,256", logits=logits(size)
+    ),
+    "jnp.concatenate": lambda size: half(
+        f"{ROTARY}: the halves of each head exchanged",
+        arrays=(tensor(1, prompt(size), HEADS, WIDTH // 2),) * 2,
+        axis=-1,
+    ),
+    "jnp.multiply": lambda size: half(
+        f"{ROTARY}: by cosines that all heads share",
+        x=tensor(1, prompt(size), HEADS, WIDTH),
+        y=fixed(1, prompt(size), 1, WIDTH),
+    ),
+    "jnp.argmax": lambda size: half(GREEDY, a=logits(size), axis=-1),
+    "lax.argmax": lambda size: half(GREEDY, operand=logits(size), axis=1, index_dtype=INDEX),
+    "jnp.max": lambda size: half(LARGEST, a=logits(size), axis=-1, keepdims=True),
+    "lax.reduce_max": lambda size: half(LARGEST, operand=logits(size), axes=(1,)),
+    "lax.scan": lambda size: half(
+        RECURRENT, f=body("decayed_sum"), init=tensor(1, 1024), xs=tensor(prompt(size), 1, 1024)
+    ),
+    "lax.associative_scan": lambda size: half(
+        "RecurrentGemma's recurrence h = a h + b over 2048 tokens, in parallel",
+        fn=body("linear_recurrence"),
+        elems=tensors([tensor(prompt(size), 1024, fill=fill) for fill in (GATE, NORMAL)]),
+    ),
+    "lax.dynamic_update_slice": lambda size: half(
+        "Llama 3 8B, the keys of 2048 tokens to a cache of 4096, donated",
+        operand=donated(1, 2 * prompt(size), KEYS, WIDTH),
+        update=fixed(1, prompt(size), KEYS, WIDTH),
+        start_indices=(fixed(fill=literal(0), dtype=INDEX),) * 4,
+    ),
 }
 add_rows(FAMILIES.also, ROWS)

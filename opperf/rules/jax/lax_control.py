@@ -8,7 +8,7 @@ from opperf.model import Fill, Function, Number, Operator, TensorSpec
 from opperf.model import Mapping as Fields
 from opperf.rules.bert import UNITS, layer_width
 from opperf.rules.configurations import WHY
-from opperf.rules.families.linalg import matrix_to_diagonalise
+from opperf.rules.families.linalg import definite, matrix_to_diagonalise
 from opperf.rules.image_shapes import channels_last, feature_maps, network_maps
 from opperf.rules.jax.properties import body
 from opperf.rules.registering import Families, Rows
@@ -17,7 +17,6 @@ from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ONES,
     POSITIVE,
-    POSITIVE_DEFINITE,
     ZEROS,
     Arguments,
     below,
@@ -72,21 +71,15 @@ def counted(size: Preset) -> Rows:
     """Loops of a number of steps that is known, and of one that a program finds."""
     heat: Arguments = {"lower": 0, "body_fun": body("heat_step"), "init_val": tensor(*vector(size))}
     rows, columns = matrix_to_diagonalise(size)
+    guess = tensor(columns, fill=POSITIVE)
+    start = Fields({"matrix": definite((rows, columns)), "vector": guess})
     return {
         "twenty explicit steps of the heat equation on a line": call(**heat, upper=20),
         "the same with a number of steps that a program finds: no gradient in reverse": call(
             **heat, upper=fixed(fill=Fill("constant", 20.0), dtype="int32")
         ),
         "ten steps of the power method, as spectral normalisation estimates a norm": call(
-            lower=0,
-            upper=10,
-            body_fun=body("power_step"),
-            init_val=Fields(
-                {
-                    "matrix": tensor(rows, columns, fill=POSITIVE_DEFINITE),
-                    "vector": tensor(columns, fill=POSITIVE),
-                }
-            ),
+            lower=0, upper=10, body_fun=body("power_step"), init_val=start
         ),
     }
 
@@ -137,9 +130,7 @@ def mapped(size: Preset) -> Rows:
     """A function of each sample, in a loop and in batches of it."""
     samples = tensor(size.extent(64, least=8), 64, 128)
     return {
-        "each sample's Gram matrix, one after the other, to save memory": call(
-            f=body("gram_matrix"), xs=samples
-        ),
+        "each sample's Gram matrix in turn, saving memory": call(f=body("gram_matrix"), xs=samples),
         "the same, eight samples at a time": call(f=body("gram_matrix"), xs=samples, batch_size=8),
     }
 
@@ -163,65 +154,31 @@ def associative(size: Preset) -> Rows:
 
 def windows(size: Preset) -> Iterable[Arguments]:
     """Poolings, channels last as Flax has them, and a moving sum."""
-    batch, channels, height, width = network_maps(size, 64, 112, 112)
-    maps = tensor(batch, height, width, channels)
-    pool: Arguments = {"window_dimensions": (1, 2, 2, 1), "window_strides": (1, 2, 2, 1)}
-    yield {
-        "operand": maps,
-        "init_value": MINUS_INFINITY,
-        "computation": lax("max"),
-        "window_dimensions": (1, 3, 3, 1),
-        "window_strides": (1, 2, 2, 1),
-        "padding": "SAME",
-        WHY: "ResNet in Flax, the maxima after the first layer",
-    }
-    yield {
-        "operand": maps,
-        "init_value": INFINITY,
-        "computation": lax("min"),
-        "window_dimensions": (1, 3, 3, 1),
-        "window_strides": (1, 1, 1, 1),
-        "padding": "SAME",
-        WHY: "erosion of maps, the minima around each pixel, as clDice's soft skeleton",
-    }
-    yield {
-        "operand": tensor(*channels_last(feature_maps(size, 128))),
-        "init_value": 0.0,
-        "computation": lax("add"),
-        **pool,
-        WHY: "the sums of an average pooling, as DenseNet's transitions",
-    }
-    yield {
-        "operand": tensor(*vector(size)),
-        "init_value": 0.0,
-        "computation": lax("add"),
-        "window_dimensions": (32,),
-        # A border by word needs them.
-        "window_strides": (1,),
-        "padding": "SAME",
-        WHY: "a moving sum of 32 samples of a long signal",
-    }
-    yield {
-        "operand": maps,
-        "init_value": fixed(fill=ZEROS),
-        "computation": body("larger_magnitude"),
-        **pool,
-        WHY: "the number furthest from zero of each window, by a function of one's own",
-    }
-
-
-def linear_system(size: Preset) -> Iterable[Arguments]:
-    """Systems without a matrix, whose gradient is another such system."""
-    made: Arguments = {
-        "matvec": body("damped_laplacian"),
-        "solve": body("conjugate_gradients"),
-        "symmetric": True,
-    }
-    for why, shape in (
-        ("a screened Poisson equation on a ring, one right-hand side", vector(size)),
-        ("the same of many columns at once, such as the layers of a grid", square(size)),
+    maps = tensor(*channels_last(network_maps(size, 64, 112, 112)))
+    fewer = tensor(*channels_last(feature_maps(size, 128)))
+    least, most, total = (INFINITY, lax("min")), (MINUS_INFINITY, lax("max")), (0.0, lax("add"))
+    furthest = (fixed(fill=ZEROS), body("larger_magnitude"))
+    one, two, three = (1, 1, 1, 1), (1, 2, 2, 1), (1, 3, 3, 1)
+    for why, operand, (init, op), window, strides, padding in (
+        ("ResNet in Flax, the maxima after the first layer", maps, most, three, two, "SAME"),
+        ("minima around each pixel, as clDice's soft skeleton", maps, least, three, one, "SAME"),
+        ("the sums of an average pooling, as DenseNet's transitions", fewer, total, two, two, ""),
+        # A border by word needs strides.
+        ("a moving sum of 32 samples", tensor(*vector(size)), total, (32,), (1,), "SAME"),
+        ("the number furthest from zero, by a custom function", maps, furthest, two, two, ""),
     ):
-        yield {**made, "b": tensor(*shape), WHY: why}
+        made = call(operand=operand, init_value=init, computation=op, window_dimensions=window)
+        border = {"padding": padding} if padding else {}
+        yield {**made, "window_strides": strides, **border, WHY: why}
+
+
+def linear_system(size: Preset) -> Rows:
+    """Systems without a matrix, whose gradient is another such system."""
+    made = call(matvec=body("damped_laplacian"), solve=body("conjugate_gradients"), symmetric=True)
+    return {
+        "a screened Poisson equation on a ring": call(**made, b=tensor(*vector(size))),
+        "the same of many columns, as a grid's layers": call(**made, b=tensor(*square(size))),
+    }
 
 
 def root(size: Preset) -> Iterable[Arguments]:
@@ -246,9 +203,7 @@ PROBABLE = between(0.5, 1.0)
 
 VARIANTS: Mapping[str, Variants] = {
     "jnp.apply_along_axis": lambda size: {
-        "rows without their means, written for one row": call(
-            func1d=body("centred"), axis=1, arr=tensor(*square(size))
-        ),
+        "rows without their means": call(func1d=body("centred"), axis=1, arr=tensor(*square(size))),
         "the norm of each column, written for one column": call(
             func1d=Function("jax.numpy.linalg.norm"), axis=0, arr=tensor(*tall(size))
         ),
@@ -283,24 +238,12 @@ VARIANTS: Mapping[str, Variants] = {
         ),
     },
     "lax.reduce": lambda size: {
-        why: call(
-            operands=tensor(*square(size)), init_values=begin, computation=function, dimensions=axes
-        )
-        for why, function, begin, axes in (
+        why: call(operands=tensor(*square(size)), init_values=init, computation=op, dimensions=axes)
+        for why, op, init, axes in (
             ("sums along rows, which JAX knows as a reduction of its own", lax("add"), 0.0, (1,)),
             ("the maximum of each column", lax("max"), MINUS_INFINITY, (0,)),
-            (
-                "the logarithm of sums of exponentials, by a function of one's own",
-                body("log_add"),
-                fixed(fill=Fill("constant", -100.0)),
-                (1,),
-            ),
-            (
-                "the number furthest from zero of all, by a function of one's own",
-                body("larger_magnitude"),
-                fixed(fill=ZEROS),
-                (0, 1),
-            ),
+            ("logsumexp of each row", body("log_add"), fixed(fill=Fill("constant", -100.0)), (1,)),
+            ("the number furthest from zero", body("larger_magnitude"), fixed(fill=ZEROS), (0, 1)),
         )
     },
     "lax.reduce_window": windows,

@@ -3,7 +3,7 @@ kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
@@ -22,7 +22,7 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, tensor
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import add_rows
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 """Letters of the spatial axes by their number."""
@@ -266,13 +266,10 @@ def channels_last_layer(window: Window) -> Arguments:
 def of_flax(size: Preset) -> Iterable[Arguments]:
     """Layers of Flax's networks, in one, two and three dimensions."""
     maps, frames = network_maps(size, 512, 14, 14), network_maps(size, 512, 200)
-    speech = network_maps(size, 512, 3000, samples=1)
+    speech, image = network_maps(size, 512, 3000, samples=1), photographs(size)
     halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
     for why, window in (
-        (
-            "ResNet-50 in Flax, the first layer, channels last",
-            Window(photographs(size), kernel=7, stride=2, pad=3),
-        ),
+        ("ResNet-50 in Flax, first layer, channels last", Window(image, kernel=7, stride=2, pad=3)),
         ("ResNet-50 in Flax, stage 1, 3 x 3, channels last", Window(feature_maps(size))),
         ("MobileNet in Keras, depthwise, channels last", Window(maps, 512, groups=512)),
         ("ResNet-50 in Haiku, stage 2, halving the map", Window(halved, 128, stride=2)),
@@ -283,17 +280,14 @@ def of_flax(size: Preset) -> Iterable[Arguments]:
         yield {**channels_last_layer(window), WHY: why}
 
 
-def enlarging(size: Preset) -> Iterable[Arguments]:
+def enlarged(size: Preset) -> Iterable[Arguments]:
     """Flax's transposed layers, whose kernel is not flipped."""
     for why, window in (
         (
             "DCGAN in Flax, the generator's second layer, channels last",
             Window(network_maps(size, 512, 8, 8), 256, kernel=4, stride=2),
         ),
-        (
-            "an enlargement of sound by four, channels last",
-            Window(network_maps(size, 256, 256), 128, kernel=24, stride=4),
-        ),
+        ("sound enlarged by four", Window(network_maps(size, 256, 256), 128, kernel=24, stride=4)),
     ):
         made = channels_last_layer(window)
         steps = made.pop("window_strides")
@@ -303,16 +297,8 @@ def enlarging(size: Preset) -> Iterable[Arguments]:
 def by_word(size: Preset) -> Iterable[Arguments]:
     """Layers of one and of three dimensions."""
     for why, window, padding in (
-        (
-            "wav2vec 2.0, a middle layer, of a second of sound",
-            Window(network_maps(size, 512, 799), 512, stride=2),
-            "VALID",
-        ),
-        (
-            "maps of video, half as wide as C3D's, that keep their extents",
-            Window(video(size)),
-            "SAME",
-        ),
+        ("wav2vec 2.0, middle layer", Window(network_maps(size, 512, 799), 512, stride=2), "VALID"),
+        ("maps of video, half as wide as C3D's, extents kept", Window(video(size)), "SAME"),
     ):
         channels = window.shape[1]
         yield {
@@ -324,14 +310,8 @@ def by_word(size: Preset) -> Iterable[Arguments]:
         }
 
 
-FURTHER: Mapping[str, Variants] = {
-    "lax.conv": by_word,
-    "lax.conv_general_dilated": of_flax,
-    "lax.conv_transpose": enlarging,
-}
-"""Other orders of axes and borders by word, beside the layers of all frameworks."""
-
-
+# Beside the layers of all frameworks.
+FURTHER = {"lax.conv": by_word, "lax.conv_general_dilated": of_flax, "lax.conv_transpose": enlarged}
 add_rows(FAMILIES.also, FURTHER)
 
 

@@ -69,7 +69,7 @@ def sample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return {"args": (a, x)}
 
 
-def without_family(operator: Operator, roles: Roles) -> None:
+def omitted(operator: Operator, roles: Roles) -> None:
     """Nothing: a family of the function's own has its inputs."""
 
 
@@ -82,16 +82,14 @@ UNARY: Table = merge(
     {f"lax.{name}": use(operation, "z=x") for name, operation in OF_COMPLEX.items()},
     {
         "lax.clamp": use("clip", "x low=min high=max", to_arguments=clamp_arguments),
-        "lax.integer_pow": use(
-            "power", lambda x, y: {"x": x, "y": float(y)}, to_arguments=without_family
-        ),
+        "lax.integer_pow": use("power", lambda x, y: {"x": x, "y": float(y)}, to_arguments=omitted),
         "lax.one_minus_square": use("square", "x", lambda made, arguments: 1 - made),
         "lax.polygamma": use("polygamma", "x order=m", to_arguments=polygamma_arguments),
         "lax.round": Choice(
             "rounding_method",
             {
                 None: use("round_half_away", "x"),
-                TO_EVEN: use("rint", "x -rounding_method", to_arguments=without_family),
+                TO_EVEN: use("rint", "x -rounding_method", to_arguments=omitted),
             },
         ),
         "lax.reduce_precision": use("round_to_bits", "x=operand exponent_bits mantissa_bits"),
@@ -171,11 +169,8 @@ FAMILIES = Families()
 def clamp_between_tensors(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor with bounds for each element, for a projected gradient step."""
     shape = square(size)
-    yield {
-        "min": fixed(*shape, fill=between(-1.0, 0.0)),
-        "x": tensor(*shape),
-        "max": fixed(*shape, fill=between(0.0, 1.0)),
-    }
+    low, high = (fixed(*shape, fill=between(end, end + 1)) for end in (-1.0, 0.0))
+    yield {"min": low, "x": tensor(*shape), "max": high}
 
 
 @FAMILIES.also("lax.round")
@@ -184,14 +179,9 @@ def round_to_even(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"x": tensor(*square(size)), "rounding_method": TO_EVEN}
 
 
-@FAMILIES.add(
-    "lax.igamma",
-    "lax.igammac",
-    replaces="XLA's loops run until the slowest element converges: fewer elements",
-)
+@FAMILIES.add("lax.igamma", "lax.igammac", replaces="fewer elements: XLA loops until all converge")
 def incomplete_gamma(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Shape parameters and points. A matrix of a million elements would take XLA a second: its
-    loops run until the slowest element converges."""
+    """Shape parameters and points. A million take XLA a second, until the slowest converges."""
     fills = PAIRS["gammainc"]
     shape = slim(size)
     points = tensor(*shape, fill=fills.right)

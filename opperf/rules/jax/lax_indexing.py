@@ -13,7 +13,17 @@ from opperf.rules.jax.properties import body
 from opperf.rules.registering import Families, Rows, entry_of
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, Arguments, below, call, donated, fixed, tensor, tensors
+from opperf.rules.values import (
+    POSITIVE,
+    Arguments,
+    below,
+    call,
+    donated,
+    fixed,
+    named,
+    tensor,
+    tensors,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -35,8 +45,10 @@ def place(limit: int) -> TensorSpec:
     return indices(limit=limit)
 
 
-ROWS = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,)}
-"""Whole rows of a matrix, each at an index of one element."""
+gathering = named("offset_dims collapsed_slice_dims start_index_map")
+BATCHES = "operand_batching_dims start_indices_batching_dims"
+ROWS, ELEMENTS = gathering((1,), (0,), (0,)), gathering((), (0, 1), (0, 1))
+"""Whole rows of a matrix, each at an index of one element, and single elements at two."""
 
 
 def gathered(size: Preset) -> Rows:
@@ -45,58 +57,33 @@ def gathered(size: Preset) -> Rows:
     (count,) = line(size)
     side = square(size)[0]
     batch, length, window = size.batch, size.extent(16000, least=640), 400
+    table = call(
+        operand=tensor(rows, columns),
+        start_indices=indices(count, 1, limit=rows),
+        dimension_numbers=Fields(ROWS),
+        slice_sizes=(1, columns),
+    )
     return {
-        "rows of a table at random, such as word vectors: short copies": call(
-            operand=tensor(rows, columns),
-            start_indices=indices(count, 1, limit=rows),
-            dimension_numbers=Fields(dict(ROWS)),
-            slice_sizes=(1, columns),
-        ),
-        "the same rows without a check of the indices": call(
-            operand=tensor(rows, columns),
-            start_indices=indices(count, 1, limit=rows),
-            dimension_numbers=Fields(dict(ROWS)),
-            slice_sizes=(1, columns),
-            mode=IN_RANGE,
-        ),
+        "rows of a table at random, such as word vectors: short copies": table,
+        "the same rows without a check of the indices": {**table, "mode": IN_RANGE},
         "single elements at rows and columns, as x[i, j]": call(
             operand=tensor(side, side),
             start_indices=indices(count, 2, limit=side),
-            dimension_numbers=Fields(
-                {"offset_dims": (), "collapsed_slice_dims": (0, 1), "start_index_map": (0, 1)}
-            ),
+            dimension_numbers=Fields(ELEMENTS),
             slice_sizes=(1, 1),
         ),
         "frames of sound that begin anywhere, of each recording its own": call(
             operand=tensor(batch, length),
             start_indices=indices(batch, 100, 1, limit=length - window + 1),
-            dimension_numbers=Fields(
-                {
-                    "offset_dims": (2,),
-                    "collapsed_slice_dims": (),
-                    "start_index_map": (1,),
-                    "operand_batching_dims": (0,),
-                    "start_indices_batching_dims": (0,),
-                }
-            ),
+            dimension_numbers=Fields(gathering((2,), (), (1,)) | named(BATCHES)((0,), (0,))),
             slice_sizes=(1, window),
         ),
     }
 
 
-TO_ROWS = {
-    "update_window_dims": (1,),
-    "inserted_window_dims": (0,),
-    "scatter_dims_to_operand_dims": (0,),
-}
-"""Whole rows to a matrix, each at an index of one element."""
-
-TO_ELEMENTS = {
-    "update_window_dims": (),
-    "inserted_window_dims": (0, 1),
-    "scatter_dims_to_operand_dims": (0, 1),
-}
-"""Single elements to a matrix, each at an index of a row and a column."""
+scattering = named("update_window_dims inserted_window_dims scatter_dims_to_operand_dims")
+TO_ROWS, TO_ELEMENTS = scattering((1,), (0,), (0,)), scattering((), (0, 1), (0, 1))
+"""Whole rows to a matrix, each at an index of one element, and single elements at two."""
 
 
 def messages(size: Preset, fill: Fill = POSITIVE) -> Arguments:
@@ -106,7 +93,7 @@ def messages(size: Preset, fill: Fill = POSITIVE) -> Arguments:
         "operand": tensor(nodes(size), FEATURES, fill=fill),
         "scatter_indices": indices(edges, 1, limit=nodes(size)),
         "updates": tensor(edges, FEATURES, fill=fill),
-        "dimension_numbers": Fields(dict(TO_ROWS)),
+        "dimension_numbers": Fields(TO_ROWS),
     }
 
 
@@ -117,7 +104,7 @@ def shuffled_rows(size: Preset) -> Arguments:
         "operand": tensor(rows, columns, fill=POSITIVE),
         "scatter_indices": distinct(rows),
         "updates": tensor(rows // 2, columns, fill=POSITIVE),
-        "dimension_numbers": Fields(dict(TO_ROWS)),
+        "dimension_numbers": Fields(TO_ROWS),
         "unique_indices": True,
     }
 
@@ -136,15 +123,12 @@ def elements(size: Preset) -> Arguments:
         "operand": tensor(side, side, fill=POSITIVE),
         "scatter_indices": indices(count, 2, limit=side),
         "updates": tensor(count, fill=POSITIVE),
-        "dimension_numbers": Fields(dict(TO_ELEMENTS)),
+        "dimension_numbers": Fields(TO_ELEMENTS),
     }
 
 
 SCATTERED = {
-    "lax.scatter": (
-        "replaced",
-        "x.at[rows].set(values), as results put back in the order of their samples",
-    ),
+    "lax.scatter": ("replaced", "x.at[rows].set(values), as results put back in their order"),
     "lax.scatter_add": ("summed", "x.at[rows].add(values), as a sparse gradient of word vectors"),
     "lax.scatter_sub": ("subtracted", "x.at[rows].subtract(values), as a sparse update"),
     "lax.scatter_mul": ("multiplied", "x.at[rows].mul(values), as decay of the rows that are used"),
@@ -163,11 +147,7 @@ def scattered(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**messages(size), WHY: f"messages {verb} at their nodes: whole rows at one index"}
         yield {**elements(size), WHY: f"numbers {verb} at rows and columns, which may recur"}
     else:
-        yield {
-            **shuffled_rows(size),
-            "mode": IN_RANGE,
-            WHY: f"rows {verb}, without a check of the indices",
-        }
+        yield {**shuffled_rows(size), "mode": IN_RANGE, WHY: f"rows {verb}, indices unchecked"}
     yield {**shuffled_rows(size), WHY: distinct_rows}
 
 
@@ -193,6 +173,7 @@ def sliced(size: Preset) -> Rows:
     rows, columns = square(size)
     side = size.side(256)
     crop = 7 * side // 8
+    corner = place(side - crop + 1)
     return {
         "a block of a matrix at an index that a loop counts, for blocked attention": call(
             operand=tensor(rows, columns),
@@ -201,9 +182,7 @@ def sliced(size: Preset) -> Rows:
         ),
         "images cropped at random, all at the same place, channels last": call(
             operand=tensor(size.images, side, side, 3),
-            start_indices=tensors(
-                [place(1), place(side - crop + 1), place(side - crop + 1), place(1)]
-            ),
+            start_indices=tensors([place(1), corner, corner, place(1)]),
             slice_sizes=(size.images, crop, crop, 3),
         ),
     }
@@ -251,27 +230,12 @@ def updated_at(size: Preset) -> Iterable[Arguments]:
     """One index of an axis that is replaced."""
     batch, length, heads, width = cache(size)
     for why, (whole, part), shape, axis in (
-        (
-            "a decoder's cache, donated, with one token more",
-            (donated, fixed),
-            (batch, length, heads, width),
-            1,
-        ),
-        (
-            "a step's results among those of all steps, as a loop collects them: a copy of all",
-            (tensor, tensor),
-            (length, width),
-            0,
-        ),
+        ("a decoder's cache, donated, with one token more", (donated, fixed), cache(size), 1),
+        ("a step's results among all steps': a copy of all", (tensor, tensor), (length, width), 0),
     ):
         rest = shape[:axis] + shape[axis + 1 :]
-        yield {
-            "operand": whole(*shape),
-            "update": part(*rest),
-            "index": place(shape[axis]),
-            "axis": axis,
-            WHY: why,
-        }
+        made = call(operand=whole(*shape), update=part(*rest), index=place(shape[axis]), axis=axis)
+        yield {**made, WHY: why}
 
 
 def at_one(is_dynamic: bool, size: Preset) -> Iterable[Arguments]:
@@ -306,15 +270,10 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.dynamic_index_in_dim": lambda size: at_one(True, size),
     "lax.dynamic_slice": sliced,
     "lax.dynamic_slice_in_dim": lambda size: {
-        why: call(
-            operand=tensor(rows, columns),
-            start_index=place(start),
-            slice_size=(rows // 4),
-            axis=axis,
-        )
-        for rows, columns in [square(size)]
+        why: call(operand=matrix, start_index=place(start), slice_size=rows // 4, axis=axis)
+        for matrix, (rows, columns) in [(tensor(*square(size)), square(size))]
         for why, axis, start in (
-            ("a batch of a data set in memory, at a step that a loop counts", 0, (rows // 4)),
+            ("a batch of a data set in memory, at a step that a loop counts", 0, rows // 4),
             ("columns in the middle of long rows: strided copies", 1, columns // 8),
         )
     },

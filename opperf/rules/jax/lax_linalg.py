@@ -39,40 +39,16 @@ FAMILIES = Families()
 def triangular(size: Preset) -> Iterable[Arguments]:
     """Systems of one factor and of a stack, from the left, from the right and transposed."""
     shape, stack = matrix_to_factor(size), stack_of_matrices(size)
-    rows = shape[0]
-    for why, factor, right, options in (
-        (
-            "one factor and several right-hand sides, as a Gaussian process whitens",
-            shape,
-            (rows, SIDES),
-            {"left_side": True},
-        ),
-        (
-            "the transposed factor, as the second half of a solution from Cholesky's factor",
-            shape,
-            (rows, SIDES),
-            {"left_side": True, "transpose_a": True},
-        ),
-        (
-            "the unknown on the left of the matrix: the gradient of Cholesky's factor",
-            shape,
-            (SIDES, rows),
-            {},
-        ),
-        (
-            "a stack of factors of 64 rows, as a batch of covariances whitens",
-            stack,
-            (*stack[:-1], SIDES),
-            {"left_side": True},
-        ),
-        (
-            "ones on the diagonal, as the lower factor of LU has",
-            shape,
-            (rows, SIDES),
-            {"left_side": True, "unit_diagonal": True},
-        ),
+    left = {"left_side": True}
+    for why, factor, options in (
+        ("one factor and several right-hand sides, as a Gaussian process whitens", shape, left),
+        ("the transposed factor, as Cholesky's second half", shape, {**left, "transpose_a": True}),
+        ("the unknown on the left of the matrix: the gradient of Cholesky's factor", shape, {}),
+        ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, left),
+        ("ones on the diagonal, as LU's lower factor", shape, {**left, "unit_diagonal": True}),
     ):
         factors = unit_factor(factor) if "unit_diagonal" in options else triangle(factor)
+        right = (*factor[:-1], SIDES) if options else (SIDES, factor[0])
         yield {"a": factors, "b": tensor(*right), "lower": True, **options, WHY: why}
 
 
@@ -101,17 +77,12 @@ def tridiagonal(size: Preset) -> Iterable[Arguments]:
         ("cubic splines of many curves through the same knots", (long,), SIDES),
         ("a stack of implicit steps, such as the columns of an atmosphere", (size.batch, 128), 1),
     ):
-        band = {"dl": BAND, "d": DOMINANT, "du": BAND}
-        yield {
-            **{name: tensor(*shape, fill=fill) for name, fill in band.items()},
-            "b": tensor(*shape, sides),
-            WHY: why,
-        }
+        band, middle = (tensor(*shape, fill=fill) for fill in (BAND, DOMINANT))
+        yield {"dl": band, "d": middle, "du": band, "b": tensor(*shape, sides), WHY: why}
 
 
 def updated_factor(size: Preset) -> Iterable[Arguments]:
-    """An upper factor and a vector. XLA compiles a program as long as the factor has rows, a tenth
-    of a second for each."""
+    """An upper factor and a vector. XLA takes a tenth of a second to compile each row."""
     for rows, why in (
         (64, "a small factor of 64 variables, as a filter's in each of its steps"),
         (128, "one observation more in a factor, for recursive least squares"),
@@ -149,9 +120,7 @@ def schur(size: Preset) -> Rows:
     shape = matrix_to_diagonalise(size)
     return {
         "one matrix, as the square root of a matrix needs it": call(x=tensor(*shape)),
-        "its triangle alone, whose blocks have the eigenvalues": call(
-            x=tensor(*shape), compute_schur_vectors=False
-        ),
+        "its triangle alone, for eigenvalues": call(x=tensor(*shape), compute_schur_vectors=False),
     }
 
 
@@ -174,34 +143,22 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.eig": diagonalised,
     "lax.linalg.eigh": lambda size: symmetric(CANONICAL["eigenvectors_of_symmetric"], size),
     "lax.linalg.hessenberg": lambda size: {
-        "one matrix that is not symmetric, before its eigenvalues are iterated for": call(
-            a=tensor(*matrix_to_diagonalise(size))
-        ),
-        "a stack of small Jacobians, of a system at many points: LAPACK for each": call(
-            a=tensor(*stack_of_matrices(size))
-        ),
+        "a matrix that is not symmetric": call(a=tensor(*matrix_to_diagonalise(size))),
+        "a stack of small Jacobians: LAPACK for each": call(a=tensor(*stack_of_matrices(size))),
     },
     # Its pivots count from zero, those of the operation from one.
     "lax.linalg.lu": lambda size: of_definite(CANONICAL["lu_packed"], size),
     "lax.linalg.lu_pivots_to_permutation": permuted,
     "lax.linalg.qdwh": lambda size: {
-        "a layer's update to the nearest orthogonal matrix, as Muon takes it": call(
-            x=tensor(*matrix_to_diagonalise(size))
-        ),
-        "a symmetric matrix, as a spectral divide-and-conquer splits it": call(
-            x=definite(matrix_to_diagonalise(size)), is_hermitian=True
-        ),
+        "a layer's update made orthogonal, as Muon's": call(x=tensor(*matrix_to_diagonalise(size))),
+        "a symmetric matrix": call(x=definite(matrix_to_diagonalise(size)), is_hermitian=True),
     },
     "lax.linalg.schur": schur,
     "lax.linalg.symmetric_product": own_product,
     "lax.linalg.triangular_solve": triangular,
     "lax.linalg.tridiagonal": lambda size: {
-        "one covariance, before its eigenvalues are iterated for": call(
-            a=definite(matrix_to_diagonalise(size))
-        ),
-        "a stack of small covariances, such as a mixture's: LAPACK for each": call(
-            a=definite(stack_of_matrices(size))
-        ),
+        "one covariance, before its eigenvalues": call(a=definite(matrix_to_diagonalise(size))),
+        "a stack of covariances: LAPACK for each": call(a=definite(stack_of_matrices(size))),
     },
     "lax.linalg.tridiagonal_solve": tridiagonal,
 }

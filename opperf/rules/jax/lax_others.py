@@ -28,19 +28,14 @@ SPECTRUM = "complex64"
 def transformed(size: Preset) -> Iterable[Arguments]:
     """Signals, images and their spectra."""
     rows, columns = square(size)
-    batch, channels, height, width = network_maps(size, 32, 64, 64)
+    maps = network_maps(size, 32, 64, 64)
     half = columns // 2 + 1
     for why, kind, shape, lengths in (
         ("spectra of frames of sound, a power of two long", "fft", (rows, columns), (columns,)),
         ("spectra back to complex frames", "ifft", (rows, columns), (columns,)),
         ("real frames of sound to half their spectra", "rfft", (rows, columns), (columns,)),
         ("halves of spectra back to frames of sound", "irfft", (rows, half), (columns,)),
-        (
-            "feature maps of a Fourier neural operator, two axes",
-            "rfft",
-            (batch, channels, height, width),
-            (height, width),
-        ),
+        ("feature maps of a Fourier neural operator, two axes", "rfft", maps, maps[2:]),
     ):
         data = tensor(*shape) if kind == "rfft" else tensor(*shape, dtype=SPECTRUM)
         yield {"x": data, "fft_type": kind, "fft_lengths": lengths, WHY: why}
@@ -62,11 +57,7 @@ def bits(size: Preset) -> Rows:
     return {
         why: call(key=state, shape=shape, dtype=dtype)
         for why, shape, dtype in (
-            (
-                "32 bits for each element of a mask, by the device's own generator",
-                square(size),
-                "uint32",
-            ),
+            ("32 bits an element of a mask, by the device's own generator", square(size), "uint32"),
             ("bytes of random bits, for stochastic rounding", vector(size), "uint8"),
         )
     }
@@ -83,24 +74,14 @@ def gamma_samples(size: Preset) -> Iterable[Arguments]:
 
 
 VARIANTS: Mapping[str, Variants] = {
-    "lax.dce_sink": lambda size: {
-        "a result that is computed though nothing uses it": call(val=tensor(*square(size)))
-    },
-    "lax.empty": lambda size: {
-        "a buffer of results: not written to": call(shape=square(size), dtype=DType(REQUESTED))
-    },
+    "lax.dce_sink": lambda size: {"a result that nothing uses": call(val=tensor(*square(size)))},
+    "lax.empty": lambda size: {"not written to": call(shape=square(size), dtype=DType(REQUESTED))},
     "lax.fft": transformed,
     "lax.random_gamma_grad": gamma_samples,
     "lax.rng_bit_generator": bits,
     "lax.rng_uniform": uniform,
     "lax.with_sharding_constraint": lambda size: {
-        "activations held on the device that they are on: nothing to copy": call(
-            x=tensor(*square(size)), shardings=Device()
-        )
+        "activations in place: nothing to copy": call(x=tensor(*square(size)), shardings=Device())
     },
 }
-add_rows(
-    FAMILIES.add,
-    VARIANTS,
-    replaces="XLA's loops run until the slowest element converges: fewer elements",
-)
+add_rows(FAMILIES.add, VARIANTS, replaces="fewer elements: XLA loops until all converge")

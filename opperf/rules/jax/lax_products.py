@@ -3,7 +3,7 @@ and of groups of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
@@ -14,7 +14,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, literal, tensor
-from opperf.rules.variants import Variants, add_rows
+from opperf.rules.variants import add_rows
 
 Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
 """`dimension_numbers` of a product: the axes of each array that are summed over, and those that
@@ -100,11 +100,7 @@ def ragged(size: Preset) -> Iterable[Arguments]:
     """Layers of a mixture of experts, tokens sorted by expert."""
     units, inside = layer_width(size), layer_width(size, FEED_FORWARD) // 4
     for why, narrow, wide in (
-        (
-            "a mixture of experts, tokens sorted by expert, each through its own layer",
-            units,
-            inside,
-        ),
+        ("a mixture of experts, tokens sorted by expert, each through its layer", units, inside),
         ("the same, the experts' second layer", inside, units),
     ):
         yield {
@@ -147,15 +143,7 @@ def ragged_by_axes(size: Preset) -> Rows:
     }
 
 
-FURTHER: Mapping[str, Variants] = {"lax.batch_matmul": attention}
-"""Beside the products of all frameworks."""
-
-
-add_rows(FAMILIES.also, FURTHER)
-
-
-RAGGED: Mapping[str, Variants] = {
-    "lax.ragged_dot": ragged,
-    "lax.ragged_dot_general": ragged_by_axes,
-}
+# Beside the products of all frameworks.
+add_rows(FAMILIES.also, {"lax.batch_matmul": attention})
+RAGGED = {"lax.ragged_dot": ragged, "lax.ragged_dot_general": ragged_by_axes}
 add_rows(FAMILIES.add, RAGGED)

@@ -18,11 +18,12 @@ from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import sorting
 from opperf.rules.families.sorting import fewer
 from opperf.rules.image_shapes import feature_maps
-from opperf.rules.jax.lax_elementwise import scalar, without_family
+from opperf.rules.jax.lax_elementwise import omitted, scalar
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.variants import Variants, add_rows
 
 INDEX = "int32"
 """Dtype of indices, as JAX has none of 64 bits by default."""
@@ -168,11 +169,11 @@ CREATED: Table = {
         "indices",
         lambda dtype, shape, dimension: {"shape": shape},
         lambda made, arguments: made[arguments["dimension"]],
-        without_family,
+        omitted,
     ),
     "lax.full": use("full", "shape value=fill_value -dtype"),
     "lax.full_like": use("full_like", "x value=fill_value"),
-    "lax.iota": use("arange", "start=size -dtype", to_arguments=without_family),
+    "lax.iota": use("arange", "start=size -dtype", to_arguments=omitted),
 }
 
 OPERATIONS: Table = merge(REDUCED, ACCUMULATED, SORTED, CREATED)
@@ -191,16 +192,8 @@ def from_the_end(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.also("lax.sort")
 def sort_by_two_keys(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows of a table by two keys, of which the first has few values, with their places."""
-    shape = fewer(size)
-    yield {
-        "operand": (
-            fixed(*shape, fill=FEW_INTEGERS, dtype=INDEX),
-            tensor(*shape),
-            fixed(*shape, fill=BITS, dtype=INDEX),
-        ),
-        "dimension": 1,
-        "num_keys": 2,
-    }
+    few, places = (fixed(*fewer(size), fill=fill, dtype=INDEX) for fill in (FEW_INTEGERS, BITS))
+    yield {"operand": (few, tensor(*fewer(size)), places), "dimension": 1, "num_keys": 2}
 
 
 @FAMILIES.also("lax.sort", "lax.sort_key_val")
@@ -226,42 +219,36 @@ DISTANCES = (
 """Why the smallest elements of the shapes of `top_k` are found."""
 
 
-@FAMILIES.add(
-    "lax.approx_min_k", replaces="smallest elements are distances where largest are scores"
-)
+@FAMILIES.add("lax.approx_min_k", replaces="smallest are distances where largest are scores")
 def nearest(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The shapes of largest elements."""
     rows = arguments_by_role(operator, OPERATIONS, sorting.FAMILIES.by_operation["top_k"], size)
     return [{**row, WHY: why} for row, why in zip(rows, DISTANCES, strict=True)]
 
 
-@FAMILIES.add("lax.full")
-def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps and a matrix of one number."""
-    for shape, value, why in (
-        (feature_maps(size), 0.0, "feature maps of zeros, such as a padded border"),
-        (square(size), -10_000.0, "a square matrix of a mask's number for excluded scores"),
-    ):
-        yield {"shape": shape, "fill_value": scalar(value), WHY: why}
-
-
-@FAMILIES.add("lax.iota")
-def iota(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Counting numbers, such as positions."""
-    for count, dtype, why in (
-        (vector(size)[0], INDEX, "positions of all samples, as an epoch's order before a shuffle"),
-        (vector(size)[0], "float32", "real numbers counted up, as the times of a signal's samples"),
-        (tokens(size)[1], INDEX, f"positions of a sentence's tokens: {MOSTLY_DISPATCH}"),
-    ):
-        yield {"dtype": dtype, "size": count, WHY: why}
-
-
-@FAMILIES.add("lax.broadcasted_iota")
-def broadcasted_iota(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape, and the axis along which numbers count up."""
-    for shape, axis, why in (
-        (square(size), 0, "each element's row, as one side of a causal mask"),
-        (square(size), 1, "each element's column, as the other side of a causal mask"),
-        (scores(size), 3, "each attention score's key, for masks of a window"),
-    ):
-        yield {"dtype": INDEX, "shape": shape, "dimension": axis, WHY: why}
+VARIANTS: dict[str, Variants] = {
+    "lax.full": lambda size: [
+        {"shape": shape, "fill_value": scalar(value), WHY: why}
+        for shape, value, why in (
+            (feature_maps(size), 0.0, "feature maps of zeros, such as a padded border"),
+            (square(size), -10_000.0, "a square matrix of a mask's number for excluded scores"),
+        )
+    ],
+    "lax.iota": lambda size: [
+        {"dtype": dtype, "size": count, WHY: why}
+        for count, dtype, why in (
+            (vector(size)[0], INDEX, "positions of all samples, before an epoch's shuffle"),
+            (vector(size)[0], "float32", "real numbers counted up, as times of a signal's samples"),
+            (tokens(size)[1], INDEX, f"positions of a sentence's tokens: {MOSTLY_DISPATCH}"),
+        )
+    ],
+    "lax.broadcasted_iota": lambda size: [
+        {"dtype": INDEX, "shape": shape, "dimension": axis, WHY: why}
+        for shape, axis, why in (
+            (square(size), 0, "each element's row, as one side of a causal mask"),
+            (square(size), 1, "each element's column, as the other side of a causal mask"),
+            (scores(size), 3, "each attention score's key, for masks of a window"),
+        )
+    ],
+}
+add_rows(FAMILIES.add, VARIANTS)

@@ -13,13 +13,14 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Array, Roles, Table, Values, as_list, use
 from opperf.rules.bert import few_sentences, layer_width, scores
 from opperf.rules.configurations import WHY
+from opperf.rules.families.indexing import mask
 from opperf.rules.families.shapes import PER_UNIT, POOLED
 from opperf.rules.image_shapes import feature_maps
-from opperf.rules.jax.lax_elementwise import scalar, without_family
+from opperf.rules.jax.lax_elementwise import omitted, scalar
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import MOSTLY_DISPATCH, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, tensor
+from opperf.rules.values import Arguments, below, call, fixed, named, tensor
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -82,7 +83,7 @@ def flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return {"operand": roles["x"], "dimensions": axes}
 
 
-def transpose_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+def order_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     """A tensor and the order of its axes, by default reversed."""
     reverse = tuple(reversed(range(len(shape_of(roles)))))
     return {"operand": roles["x"], "permutation": roles.get("axes", reverse)}
@@ -96,9 +97,7 @@ def pad_roles(operand: Array, padding_value: Any, padding_config: Border) -> dic
     border of zeros."""
     assert float(padding_value) == 0.0
     steps = [1 + between for _, _, between in padding_config]
-    spread = np.zeros(
-        [(extent - 1) * step + 1 for extent, step in zip(operand.shape, steps, strict=True)]
-    )
+    spread = np.zeros([(n - 1) * step + 1 for n, step in zip(operand.shape, steps, strict=True)])
     spread[tuple(slice(None, None, step) for step in steps)] = operand
     widths = [(before, after) for before, after, _ in padding_config]
     return {"x": spread, "widths": widths, "mode": "constant"}
@@ -170,24 +169,22 @@ OPERATIONS: Table = {
     "lax.broadcast_to_rank": use(
         "reshape",
         lambda x, rank: {"x": x, "shape": (1,) * (rank - x.ndim) + x.shape},
-        to_arguments=without_family,
+        to_arguments=omitted,
     ),
-    "lax.collapse": use("reshape", collapse_roles, to_arguments=without_family),
+    "lax.collapse": use("reshape", collapse_roles, to_arguments=omitted),
     "lax.concatenate": use("concatenate", "tensors=operands axis=dimension"),
     "lax.convert_element_type": use("cast", "x=operand dtype=new_dtype"),
-    "lax.expand_dims": use("expand_dims", "x=array axis=dimensions", to_arguments=without_family),
+    "lax.expand_dims": use("expand_dims", "x=array axis=dimensions", to_arguments=omitted),
     "lax.pad": use("pad", pad_roles, to_arguments=pad_arguments),
     "lax.reshape": use("reshape", reshape_roles, to_arguments=reshape_arguments),
     "lax.rev": use("flip", "x=operand axis=dimensions", to_arguments=flip_arguments),
     "lax.slice": use("slice", "data=operand begin=start_indices end=limit_indices step=strides"),
-    "lax.slice_in_dim": use("slice", slice_roles, to_arguments=without_family),
+    "lax.slice_in_dim": use("slice", slice_roles, to_arguments=omitted),
     "lax.split": use("split", split_roles, to_arguments=split_arguments),
     "lax.stack": use("stack", "tensors=operands axis"),
-    "lax.squeeze": use("squeeze", "x=array axis=dimensions", to_arguments=without_family),
+    "lax.squeeze": use("squeeze", "x=array axis=dimensions", to_arguments=omitted),
     "lax.tile": use("tile", "x=operand times=reps"),
-    "lax.transpose": use(
-        "transpose", "x=operand axes=permutation", to_arguments=transpose_arguments
-    ),
+    "lax.transpose": use("transpose", "x=operand axes=permutation", to_arguments=order_arguments),
     "lax.unstack": use("unstack", "x axis"),
 }
 
@@ -200,9 +197,8 @@ def broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor, and extents of new first axes."""
     rows, columns = square(size)
     yield {"operand": tensor(columns), "sizes": (rows,), WHY: PER_UNIT}
-    mask = fixed(*scores(size)[2:], fill=BOOLEAN, dtype="bool")
     why = "one mask of attention to all sentences and heads, as booleans"
-    yield {"operand": mask, "sizes": scores(size)[:2], WHY: why}
+    yield {"operand": mask(scores(size)[2:]), "sizes": scores(size)[:2], WHY: why}
 
 
 @FAMILIES.add("lax.broadcast_like")
@@ -243,19 +239,15 @@ def reshape_transposed(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 SAME_ORDER: dict[str, Variants] = {
     "lax.collapse": lambda size: {
-        "sentences and tokens to one axis, before a dense layer: a copy": call(
+        "sentences and tokens to one axis: a copy": call(
             operand=tensor(*few_sentences(size)), start_dimension=0, stop_dimension=2
         )
     },
     "lax.expand_dims": lambda size: {
-        "a single sample for a network that takes batches: a copy": call(
-            array=tensor(*square(size)), dimensions=(0,)
-        )
+        "a sample to a batch of one: a copy": call(array=tensor(*square(size)), dimensions=(0,))
     },
     "lax.squeeze": lambda size: {
-        "ResNet-50's last features after global pooling, before its dense layer: a copy": call(
-            array=tensor(size.batch, POOLED, 1, 1), dimensions=(2, 3)
-        )
+        "ResNet-50's last features": call(array=tensor(size.batch, POOLED, 1, 1), dimensions=(2, 3))
     },
 }
 """Functions that leave elements in their order, whatever the axes."""
@@ -304,22 +296,18 @@ def slice_all(operator: Operator, size: Preset) -> Rows:
 
 
 @FAMILIES.add("lax.slice_in_dim")
-def slice_along_one(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def slice_along_one(operator: Operator, size: Preset) -> Rows:
     """A matrix, and a slice of one axis."""
     rows, columns = square(size)
-    for start, limit, stride, axis, why in (
-        (rows // 4, 3 * rows // 4, 1, 0, "half of the rows, as a minibatch: one block of memory"),
-        (0, columns // 2, 1, 1, "half of the columns, as a gate of a cell: a copy for each row"),
-        (0, columns, 2, 1, "every other column, as samples of a signal at half the rate"),
-    ):
-        yield {
-            "operand": tensor(rows, columns),
-            "start_index": start,
-            "limit_index": limit,
-            "stride": stride,
-            "axis": axis,
-            WHY: why,
-        }
+    x, sliced = tensor(rows, columns), named("start_index limit_index stride axis")
+    return {
+        why: call(operand=x, **sliced(*values))
+        for why, *values in (
+            ("half of the rows, as a minibatch: a block of memory", rows // 4, 3 * rows // 4, 1, 0),
+            ("half of the columns, as a cell's gate: a copy for each row", 0, columns // 2, 1, 1),
+            ("every other column, as samples of a signal at half the rate", 0, columns, 2, 1),
+        )
+    }
 
 
 @FAMILIES.add("lax.convert_element_type")
@@ -327,19 +315,12 @@ def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors and another dtype."""
     matrix = square(size)
     weights = tensor(layer_width(size), 4 * layer_width(size))
+    bytes_of = fixed(*tall(size), fill=below(256), dtype="uint8")
     for operand, dtype, why in (
         (weights, "bfloat16", "a layer's weights to bfloat16, for mixed precision"),
         (tensor(*matrix, dtype="bfloat16"), "float32", "bfloat16 to float32, as before a loss"),
-        (
-            fixed(*tall(size), fill=below(256), dtype="uint8"),
-            "float32",
-            "pixels of eight bits to real numbers, as a data loader's images",
-        ),
-        (
-            fixed(*matrix, fill=BOOLEAN, dtype="bool"),
-            "int32",
-            "a mask to integers, as to count the tokens of each sentence",
-        ),
+        (bytes_of, "float32", "pixels of eight bits to real numbers, as a data loader's images"),
+        (mask(matrix), "int32", "a mask to integers, as to count the tokens of each sentence"),
     ):
         yield {"operand": operand, "new_dtype": dtype, WHY: why}
 

@@ -34,17 +34,11 @@ from opperf.rules.variants import Variants, add_rows
 
 X = "x"
 
-RENAMED = {
-    "hard_silu": "hard_swish",
-    "soft_sign": "softsign",
-    **{
-        name: name
-        for name in (
-            *("hard_sigmoid", "hard_tanh", "identity", "log_sigmoid", "mish", "relu", "relu6"),
-            *("selu", "sigmoid", "silu", "softplus"),
-        )
-    },
-}
+SAME_NAME = (
+    *("hard_sigmoid", "hard_tanh", "identity", "log_sigmoid", "mish", "relu", "relu6", "selu"),
+    *("sigmoid", "silu", "softplus"),
+)
+RENAMED = {"hard_silu": "hard_swish", "soft_sign": "softsign"}
 """Operations of activations without parameters, or with their usual ones."""
 
 
@@ -131,14 +125,11 @@ def segment_roles(reduction: str) -> Any:
 
 
 OPERATIONS: Table = merge(
-    uses(RENAMED, X, "nn.{}", other=RENAMED),
+    uses((*SAME_NAME, *RENAMED), X, "nn.{}", RENAMED),
     {
         "nn.celu": use("celu", "x slope=alpha"),
         "nn.dot_product_attention": use(
-            "attention",
-            attention_roles,
-            lambda made, arguments: made.swapaxes(1, 2),
-            attention_arguments,
+            "attention", attention_roles, lambda made, _: made.swapaxes(1, 2), attention_arguments
         ),
         "nn.elu": use("elu", "x slope=alpha"),
         # The default is the approximation.
@@ -177,10 +168,7 @@ OF_ONE: dict[str, tuple[Fill, str]] = {
 def of_one(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, one that stays in cache, and few elements."""
     fill, why = next(OF_ONE[name] for name in operator.names if name in OF_ONE)
-    for shape, text in (
-        (square(size), why),
-        (in_cache(size), "a smaller matrix, which stays in a core's own cache"),
-    ):
+    for shape, text in ((square(size), why), (in_cache(size), "a smaller matrix, in cache")):
         yield {"x": tensor(*shape, fill=fill), WHY: text}
     yield {"x": tensor(*tiny(size), fill=fill), **FEW}
 
@@ -196,11 +184,7 @@ def standardize(operator: Operator, size: Preset) -> Rows:
         ("BERT-base, token by token, before scale and shift", words, {"axis": -1}),
         ("each feature of a table over its samples", tall(size), {"axis": 0}),
         ("maps by channel over samples and pixels, channels last", maps, channels),
-        (
-            "maps by channel with running statistics, as a network that predicts",
-            maps,
-            {**channels, **known},
-        ),
+        ("maps by channel with running statistics, as in prediction", maps, {**channels, **known}),
     )
     return {why: call(x=tensor(*shape), **options) for why, shape, options in kinds}
 
@@ -221,27 +205,22 @@ def logmeanexp(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def masked(operator: Operator, size: Preset) -> Rows:
     """Scores with a mask of each sentence. Every row has elements that are not masked."""
     shape = scores(size)
-    return {
-        "BERT-base, scores of its heads, padding masked": call(
-            x=tensor(*shape), where=fixed(shape[0], 1, 1, shape[-1], fill=PADDED, dtype="bool")
-        )
-    }
+    there = fixed(shape[0], 1, 1, shape[-1], fill=PADDED, dtype="bool")
+    return {"BERT-base, scores of its heads, padding masked": call(x=tensor(*shape), where=there)}
 
 
 @FAMILIES.also("nn.dot_product_attention")
 def attention(operator: Operator, size: Preset) -> Rows:
     """Lengths of texts and windows of neighbours, which JAX makes masks of."""
-    batch, length = tokens(size)
+    batch, count = tokens(size)
     few = max(1, batch // 4)
-    heads = tensor(few, length, HEADS, WIDTH)
+    heads = tensor(few, count, HEADS, WIDTH)
     long = size.extent(1024, least=32)
     text, keys = tensor(1, long, 32, 128), tensor(1, long, 8, 128)
     return {
         "BERT-base, padding by the lengths of sentences": call(
             **dict.fromkeys(("query", "key", "value"), heads),
-            key_value_seq_lengths=fixed(
-                few, fill=below(length + 1, start=length // 2), dtype=INDEX
-            ),
+            key_value_seq_lengths=fixed(few, fill=below(count + 1, start=count // 2), dtype=INDEX),
         ),
         "a window of a quarter of the text, four heads of queries to one of keys": call(
             query=text, key=keys, value=keys, is_causal=True, local_window_size=(long // 4, 0)
@@ -315,11 +294,7 @@ def segments(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "segment_ids": fixed(len(ids), fill=literal(ids), dtype=INDEX),
         "num_segments": len(lengths),
     }
-    yield {
-        **in_order,
-        "indices_are_sorted": True,
-        WHY: "the atoms of each molecule to one row, as a graph network's readout: in order",
-    }
+    yield {**in_order, "indices_are_sorted": True, WHY: "each molecule's atoms to a row: in order"}
     yield {**in_order, WHY: "the atoms of each molecule, which JAX is not to assume in order"}
     edges = size.extent(16384)
     for shape, groups, why in (

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.rules.configurations import DTYPE, WHY
-from opperf.rules.llama import HALF, HEADS, KEYS, UNITS, WIDTH
+from opperf.rules.jax.language_models import half
+from opperf.rules.llama import HEADS, KEYS, UNITS, WIDTH
 from opperf.rules.registering import Family
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed
@@ -24,7 +24,7 @@ def tokens(size: Preset) -> int:
 def rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows of scores, as many as a power of two, as the kernel needs."""
     why = f"scores of 256 tokens to 2048 others, a block for each; {INTERPRETED}"
-    yield {"x": fixed(tokens(size), 2048), DTYPE: HALF, WHY: why}
+    yield half(why, x=fixed(tokens(size), 2048))
 
 
 def normalised(operator: Operator, size: Preset) -> Iterable[Arguments]:
@@ -32,33 +32,21 @@ def normalised(operator: Operator, size: Preset) -> Iterable[Arguments]:
     weight = fixed(UNITS, dtype="float32")
     why = f"Llama 3 8B, vectors of 256 tokens, a block for each; {INTERPRETED}"
     x = fixed(1, tokens(size), UNITS)
-    yield {"x": x, "weight": weight, "bias": weight, DTYPE: HALF, WHY: why}
+    yield half(why, x=x, weight=weight, bias=weight)
 
 
 def reading(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Queries, keys and values of one number of heads, as the kernel has them."""
     heads = fixed(1, max(128, tokens(size)), HEADS, WIDTH)
-    yield {
-        **dict.fromkeys("qkv", heads),
-        "segment_ids": None,
-        "sm_scale": SCALE,
-        "causal": True,
-        DTYPE: HALF,
-        WHY: f"flash attention: 256 tokens of Llama's 32 heads, causal; {INTERPRETED}",
-    }
+    why = f"flash attention: 256 tokens of Llama's 32 heads, causal; {INTERPRETED}"
+    yield half(why, q=heads, k=heads, v=heads, segment_ids=None, sm_scale=SCALE, causal=True)
 
 
 def generating(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A query by a cache of keys."""
     cache = fixed(1, size.extent(8192, least=4096), KEYS, WIDTH)
-    yield {
-        "q": fixed(1, HEADS, WIDTH),
-        "k": cache,
-        "v": cache,
-        "sm_scale": SCALE,
-        DTYPE: HALF,
-        WHY: f"Llama 3 8B generating by 8192 keys in 16 parts, as flash decoding; {INTERPRETED}",
-    }
+    why = f"Llama 3 8B generating by 8192 keys in 16 parts, as flash decoding; {INTERPRETED}"
+    yield half(why, q=fixed(1, HEADS, WIDTH), k=cache, v=cache, sm_scale=SCALE)
 
 
 GPU = "experimental.pallas.ops.gpu"

@@ -41,31 +41,23 @@ for _names in (PRODUCTS, LAYERS, ELEMENTWISE, REDUCTIONS, MEMORY):
 
 
 CLASSES: tuple[tuple[Formula, str], ...] = (
-    (
-        COPY,
-        "jnp.conjugate jnp.imag jnp.positive jnp.real primitive.conj primitive.imag primitive.real",
-    ),
+    (COPY, "jnp.conjugate jnp.imag jnp.positive jnp.real"),
+    (COPY, "primitive.conj primitive.imag primitive.real"),
     (
         COMPUTED,
         "lax.rng_bit_generator lax.rng_uniform primitive.random_bits primitive.rng_bit_generator "
         "primitive.rng_uniform random.bits random.double_sided_maxwell random.generalized_normal "
         "random.loggamma random.maxwell random.pareto random.rademacher random.truncated_normal",
     ),
-    (
-        cut("operand"),
-        "lax.dynamic_slice lax.dynamic_slice_in_dim lax.dynamic_index_in_dim lax.index_in_dim",
-    ),
+    (cut("operand"), "lax.dynamic_slice lax.dynamic_slice_in_dim"),
+    (cut("operand"), "lax.dynamic_index_in_dim lax.index_in_dim"),
     (gathered("operand"), "lax.gather"),
     (gathered("src"), "lax.index_take"),
-    (
-        scattered("updates", 2),
-        "lax.scatter_add lax.scatter_max lax.scatter_min lax.scatter_mul lax.scatter_sub",
-    ),
+    (scattered("updates", 2), "lax.scatter_add lax.scatter_max lax.scatter_min"),
+    (scattered("updates", 2), "lax.scatter_mul lax.scatter_sub"),
     (scattered("updates", 1), "lax.scatter"),
-    (
-        scattered("update", 1),
-        "lax.dynamic_update_slice lax.dynamic_update_slice_in_dim lax.dynamic_update_index_in_dim",
-    ),
+    (scattered("update", 1), "lax.dynamic_update_slice lax.dynamic_update_slice_in_dim"),
+    (scattered("update", 1), "lax.dynamic_update_index_in_dim"),
 )
 """Formulas with the names of functions, whose inputs by role are their arguments."""
 
@@ -147,10 +139,7 @@ NOT_BENCHMARKED: dict[str, str] = {
     **_all("cond", _COMPUTATION.format("lax.cond")),
     **_all("custom_linear_solve", _COMPUTATION.format("lax.custom_linear_solve")),
     **_all("reduce", _COMPUTATION.format("lax.reduce, or primitive.reduce_sum and its like")),
-    **_all(
-        "reduce_window",
-        _COMPUTATION.format("lax.reduce_window, or primitive.reduce_window_sum and its like"),
-    ),
+    **_all("reduce_window", _COMPUTATION.format("lax.reduce_window, primitive.reduce_window_sum")),
     **_all("select_and_scatter", _COMPUTATION.format("primitive.select_and_scatter_add")),
     **_all(
         "call call_exported closed_call composite core_call cudnn_fusion custom_jvp_call "
@@ -158,10 +147,8 @@ NOT_BENCHMARKED: dict[str, str] = {
         "linear_call remat2 checkpoint remat_opt run_state",
         _COMPUTATION.format("the function that is called, or what it consists of"),
     ),
-    **_all(
-        "device_put inspect_sharding layout_constraint mesh_cast reshard sharding_constraint",
-        _SHARDING,
-    ),
+    **_all("device_put inspect_sharding layout_constraint mesh_cast", _SHARDING),
+    **_all("reshard sharding_constraint", _SHARDING),
     **_all("debug_callback debug_print ffi_call io_callback pure_callback", _PYTHON),
     **_all("dim_as_value dimension_size shape_assertion broadcast_to", _SHAPES),
     **_all("dce_sink name platform_index tie unreachable", _TRACING),

@@ -108,8 +108,7 @@ IN_DTYPE: dict[str, Argument] = {"dtype": DType(REQUESTED)}
 
 
 def few(size: Preset) -> Shape:
-    """Shape of a matrix of fewer draws, for distributions that are drawn by rejection, which take
-    long for each."""
+    """Shape of fewer draws, for distributions drawn by rejection, which take long for each."""
     return (size.extent(256), 128)
 
 
@@ -126,25 +125,13 @@ CHEAP: dict[str, tuple[str, Arguments]] = {
     "normal": ("noise, as a diffusion model begins with", {}),
     "pareto": ("a heavy tail, as claims on insurers", call(b=3.0)),
     "rademacher": ("signs at random, as Hutchinson's estimate of a trace", call(dtype=WHOLE)),
-    "randint": (
-        "labels at random, below the number of classes",
-        call(minval=0, maxval=CLASSES, dtype=WHOLE),
-    ),
+    "randint": ("labels below the number of classes", call(minval=0, maxval=CLASSES, dtype=WHOLE)),
     "rayleigh": ("the fading of a radio signal", call(scale=1.0)),
-    "triangular": (
-        "by inversion: a root each, as costs between a least and a most",
-        call(left=-1.0, mode=0.0, right=1.0),
-    ),
-    "truncated_normal": (
-        "initial weights, as Flax's: within two standard deviations",
-        call(lower=-2.0, upper=2.0),
-    ),
+    "triangular": ("by inversion: a root each, for costs", call(left=-1.0, mode=0.0, right=1.0)),
+    "truncated_normal": ("Flax's initial weights, within two sigmas", call(lower=-2.0, upper=2.0)),
     "uniform": ("initial weights between two bounds, as Glorot's", call(minval=-0.05, maxval=0.05)),
     "wald": ("a normal and a uniform draw, as times to a decision", call(mean=1.0)),
-    "weibull_min": (
-        "a power of an exponential draw, as lifetimes of parts",
-        call(scale=1.0, concentration=1.5),
-    ),
+    "weibull_min": ("a power of a draw, as lifetimes of parts", call(scale=1.0, concentration=1.5)),
 }
 """Parameters of distributions that are drawn by a formula, each with why."""
 
@@ -202,39 +189,29 @@ def draw_few(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**values, "shape": vector, WHY: "a thousand draws, as a small simulation"}
 
 
-def parameters_of(size: Preset) -> dict[str, tuple[Arguments, str]]:
-    """Arrays of parameters of distributions, each with why."""
-    shape = few(size)
-    return {
-        "bernoulli": (
-            {"p": fixed(*few_sentences(size), fill=PROBABILITY)},
-            "units of a restricted Boltzmann machine, by their own probabilities",
-        ),
-        "beta": (
-            {"a": tensor(*shape, fill=POSITIVE), "b": tensor(*shape, fill=POSITIVE)},
-            "a rate of each arm, for Thompson sampling: with gradients",
-        ),
-        "binomial": (
-            {"n": fixed(*shape, fill=below(41, start=10)), "p": fixed(*shape, fill=PROBABILITY)},
-            "some tens of trials: by rejection, as buyers among the visitors of each shop",
-        ),
-        "gamma": (
-            {"a": tensor(*shape, fill=between(0.5, 8.0))},
-            "a shape of each number, as latent rates: with gradients",
-        ),
-        "poisson": (
-            {"lam": fixed(*shape, fill=between(20.0, 200.0))},
-            "means above 10: by rejection, as photons of bright pixels",
-        ),
-    }
-
-
-@FAMILIES.also("random.bernoulli", "random.beta", "random.binomial", "random.gamma")
-@FAMILIES.also("random.poisson")
-def draw_each(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A parameter of each draw."""
-    arguments, why = parameters_of(size)[name_of(operator)]
-    yield {**arguments, WHY: why}
+OF_EACH: dict[str, Variants] = {
+    "random.bernoulli": lambda size: {
+        "units of a Boltzmann machine": call(p=fixed(*few_sentences(size), fill=PROBABILITY))
+    },
+    "random.beta": lambda size: {
+        "a rate of each arm, for Thompson sampling: with gradients": call(
+            **dict.fromkeys("ab", tensor(*few(size), fill=POSITIVE))
+        )
+    },
+    "random.binomial": lambda size: {
+        "some tens of trials: by rejection, as buyers among the visitors of each shop": call(
+            n=fixed(*few(size), fill=below(41, start=10)), p=fixed(*few(size), fill=PROBABILITY)
+        )
+    },
+    "random.gamma": lambda size: {
+        "latent rates, with gradients": call(a=tensor(*few(size), fill=between(0.5, 8.0)))
+    },
+    "random.poisson": lambda size: {
+        "means above 10: by rejection": call(lam=fixed(*few(size), fill=between(20.0, 200.0)))
+    },
+}
+"""A parameter of each draw."""
+add_rows(FAMILIES.also, OF_EACH)
 
 
 COLOURS = 8
@@ -246,40 +223,33 @@ def vocabulary(size: Preset) -> int:
     return size.extent(32_000)
 
 
+SEED = fixed(fill=literal(7), dtype=WHOLE)
+
 OWN: dict[str, Variants] = {
     "random.ball": lambda size: [
         {"d": 3, "shape": few(size), **IN_DTYPE, WHY: "points in a ball, as around a particle"},
         {"d": 128, "shape": (size.extent(256),), WHY: "points in a ball of many dimensions"},
     ],
     "random.categorical": lambda size: {
-        "the next token of each sentence, by Llama 2's logits": call(
-            logits=fixed(size.images, vocabulary(size))
-        ),
+        "each sentence's next token, as Llama 2": call(logits=fixed(size.images, vocabulary(size))),
         "20 distinct tokens of each sentence, as candidates of a beam": call(
             logits=fixed(size.images, vocabulary(size)), shape=(20, size.images), replace=False
         ),
         "an action of each game, as Atari's 18": call(logits=fixed(size.extent(1024), 18)),
     },
     "random.choice": lambda size: {
-        "with replacement, as the bootstrap: random indices": call(
-            a=line(size)[0], shape=line(size)
+        "with replacement, as bootstraps: random indices": call(a=line(size)[0], shape=line(size)),
+        "an epoch's order: each once": call(a=line(size)[0], shape=line(size), replace=False),
+    },
+    "random.dirichlet": lambda size: {
+        # Few: each number is a loop's turn, with events of its own under a profiler.
+        "eight topics' shares in documents": call(
+            alpha=tensor(COLOURS, fill=POSITIVE), shape=(size.extent(100),)
         ),
-        "without replacement, all of them, as the order of an epoch": call(
-            a=line(size)[0], shape=line(size), replace=False
+        "noise at the root of a search, as AlphaZero's of chess: a row for each game": call(
+            alpha=tensor(size.extent(256), 35, fill=Fill("constant", 0.3))
         ),
     },
-    "random.dirichlet": lambda size: [
-        {
-            "alpha": tensor(COLOURS, fill=POSITIVE),
-            # Each number is a loop's turn, with events of its own under a profiler.
-            "shape": (size.extent(100),),
-            WHY: "shares of eight topics in documents, for latent Dirichlet allocation",
-        },
-        {
-            "alpha": tensor(size.extent(256), 35, fill=Fill("constant", 0.3)),
-            WHY: "noise at the root of a search, as AlphaZero's of chess: a row for each game",
-        },
-    ],
     "random.multinomial": lambda size: {
         "20 votes on eight parties, as polls: binomial draws, one after another": call(
             n=20.0, p=fixed(COLOURS, fill=SIMPLEX), shape=(size.extent(1000), COLOURS)
@@ -304,9 +274,7 @@ OWN: dict[str, Variants] = {
     },
     "random.orthogonal": lambda size: {
         "initial weights of a recurrent layer": call(n=size.extent(256), **IN_DTYPE),
-        "rotations of molecules, as augmentation: many small matrices": call(
-            n=3, shape=(size.extent(1000),)
-        ),
+        "rotations of molecules: many small matrices": call(n=3, shape=(size.extent(1000),)),
     },
     "random.permutation": lambda size: [
         {"x": size.extent(50_000), WHY: "the order of an epoch's samples, as CIFAR-10's"},
@@ -318,9 +286,7 @@ OWN: dict[str, Variants] = {
         {WHY: "a key for the next step, and one to use"},
         {"num": size.extent(10_000), WHY: "a key of each sample, for a mapped function"},
     ],
-    "random.fold_in": lambda size: [
-        {"data": fixed(fill=literal(7), dtype=WHOLE), WHY: "a key of each step by its number"}
-    ],
+    "random.fold_in": lambda size: {"a key of each step by its number": call(data=SEED)},
     "random.key_data": lambda size: [{WHY: "a key's bits, as a checkpoint stores them"}],
     "random.wrap_key_data": lambda size: [
         {"key_bits_array": fixed(*bits, fill=below(2**31), dtype="uint32"), WHY: why}
@@ -329,12 +295,7 @@ OWN: dict[str, Variants] = {
             ((size.extent(10_000), 2), "keys of every sample from their bits"),
         )
     ],
-    **dict.fromkeys(
-        ("random.key", "random.PRNGKey"),
-        lambda size: [
-            {"seed": fixed(fill=literal(7), dtype=WHOLE), WHY: "the key that a program begins with"}
-        ],
-    ),
+    "random.key random.PRNGKey": lambda size: {"a program's first key": call(seed=SEED)},
 }
 """Functions with inputs of their own. A seed is an array, lest its key be a constant of the
 program."""

@@ -78,9 +78,7 @@ ONE = {"det": "determinant", "inv": "inverse"}
 FACTORISATIONS: Table = {
     **{name: use(operation, "x=a") for name, operation in ONE.items()},
     "block_diag": use("block_diagonal", "tensors=arrs"),
-    "cho_factor": use(
-        "cholesky", "x=a", lambda made, arguments: (transposed(made, arguments), ANYTHING)
-    ),
+    "cho_factor": use("cholesky", "x=a", lambda made, given: (transposed(made, given), ANYTHING)),
     "cho_solve": use("solution_from_cholesky", solution_roles, to_arguments=solution_arguments),
     "cholesky": use("cholesky", "x=a", transposed),
     "eigh": Choice(
@@ -125,18 +123,16 @@ OPERATIONS: Table = merge(
 FAMILIES = Families()
 
 
-def matrix_to_step_through(size: Preset) -> Shape:
+def stepped(size: Preset) -> Shape:
     """Shape of a matrix for algorithms that take a step for each of its elements."""
     return (size.extent(64, least=8),) * 2
 
 
 def triangular(size: Preset) -> Iterable[Arguments]:
-    """Triangular systems: of one factor and of a stack of them, transposed, and with ones on the
-    diagonal."""
+    """Of one factor and of a stack, transposed, and with ones on the diagonal."""
     shape, stack = matrix_to_factor(size), stack_of_matrices(size)
-    whitens = "as a Gaussian process whitens"
     for factor, options, why in (
-        (shape, {}, f"one factor and several right-hand sides, {whitens}"),
+        (shape, {}, "one factor and several right-hand sides, as a Gaussian process whitens"),
         (stack, {}, "a stack of factors of 64 rows, as a batch of covariances whitens"),
         (shape, {"trans": 1}, "the transposed system, as the second step of solving by Cholesky"),
         (shape, {"unit_diagonal": True}, "ones on the diagonal, as the lower factor of LU has"),
@@ -214,24 +210,17 @@ VARIANTS: dict[str, Variants] = {
         for name, (vector, why) in OF_VECTOR.items()
     },
     "scipy.linalg.convolution_matrix": lambda size: {
-        "a filter written out, as to fit one to a signal by least squares": call(
-            a=tensor(FILTER), n=size.extent(1024)
-        )
+        "a filter written out, to fit it to a signal": call(a=tensor(FILTER), n=size.extent(1024))
     },
     "scipy.linalg.dft": lambda size: {
-        "a discrete Fourier transform as a product, as a TPU takes one": call(
-            n=size.extent(1024), dtype="complex64"
+        "a Fourier transform as a product, as a TPU's": call(n=size.extent(1024), dtype="complex64")
+    },
+    "scipy.linalg.eigh_tridiagonal": lambda size: {
+        # JAX has no eigenvectors of these.
+        "the energies of a particle on a line, and the last step of Lanczos's method": call(
+            d=fixed(size.extent(1024)), e=fixed(size.extent(1024) - 1), eigvals_only=True
         )
     },
-    "scipy.linalg.eigh_tridiagonal": lambda size: [
-        {
-            "d": fixed(size.extent(1024)),
-            "e": fixed(size.extent(1024) - 1),
-            # JAX has no eigenvectors of these.
-            "eigvals_only": True,
-            WHY: "the energies of a particle on a line, and the last step of Lanczos's method",
-        }
-    ],
     "scipy.linalg.expm_frechet": lambda size: {
         "a matrix and a direction, along which an exponential is differentiated": call(
             A=definite(matrix_to_diagonalise(size)), E=tensor(*matrix_to_diagonalise(size))
@@ -239,7 +228,7 @@ VARIANTS: dict[str, Variants] = {
     },
     "scipy.linalg.funm": lambda size: {
         "the exponential of a matrix by its Schur form: a step for each element": call(
-            A=definite(matrix_to_step_through(size)), func=Function("jax.numpy.exp")
+            A=definite(stepped(size)), func=Function("jax.numpy.exp")
         )
     },
     "scipy.linalg.hessenberg": lambda size: [
@@ -251,17 +240,12 @@ VARIANTS: dict[str, Variants] = {
     ],
     "scipy.linalg.leslie": lambda size: {
         "births and survivals by age, as a population's next year": call(
-            f=tensor(size.extent(1024), fill=POSITIVE),
-            s=tensor(size.extent(1024) - 1, fill=POSITIVE),
+            f=coefficients(size.extent(1024)), s=coefficients(size.extent(1024) - 1)
         )
     },
     "scipy.linalg.polar": lambda size: {
-        "the nearest orthogonal matrix to a layer's update, as Muon takes it": call(
-            a=tensor(*matrix_to_diagonalise(size))
-        ),
-        "many short rows, by singular values: the nearest orthonormal columns": call(
-            a=tensor(*tall(size)), method="svd"
-        ),
+        "a layer's update made orthogonal, as Muon's": call(a=tensor(*matrix_to_diagonalise(size))),
+        "many short rows, by singular values": call(a=tensor(*tall(size)), method="svd"),
     },
     "scipy.linalg.qr_multiply": lambda size: {
         "a few rows times the orthogonal factor, which is never multiplied out": call(
@@ -269,47 +253,27 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "scipy.linalg.rsf2csf": lambda size: {
-        "a real Schur form to a complex one: a rotation for each row": call(
-            T=fixed(*matrix_to_step_through(size)), Z=fixed(*matrix_to_step_through(size))
-        )
+        "a real Schur form to a complex one": call(**dict.fromkeys("TZ", fixed(*stepped(size))))
     },
     "scipy.linalg.schur": lambda size: {
-        "the real form, as to solve Lyapunov's equation of a linear system": call(
-            a=fixed(*matrix_to_diagonalise(size))
-        ),
-        "the complex form, as functions of a matrix need it": call(
-            a=fixed(*matrix_to_step_through(size)), output="complex"
-        ),
+        "the real form, to solve Lyapunov's equation": call(a=fixed(*matrix_to_diagonalise(size))),
+        "the complex form": call(a=fixed(*stepped(size)), output="complex"),
     },
-    "scipy.linalg.solve_sylvester": lambda size: [
-        {
-            # Sums of their eigenvalues are positive, so that there is one solution.
-            "A": definite(matrix_to_step_through(size)),
-            "B": definite(matrix_to_step_through(size)),
-            "C": tensor(*matrix_to_step_through(size)),
-            WHY: "Sylvester's equation by Schur forms, for a linear system's covariance",
-        }
-    ],
-    "scipy.linalg.solve_triangular": triangular,
-    "scipy.linalg.sqrtm": lambda size: {
-        "the root of a covariance, for the Frechet distance of two sets of images": call(
-            A=definite(matrix_to_step_through(size))
+    "scipy.linalg.solve_sylvester": lambda size: {
+        # Sums of eigenvalues of A and B are positive, so that there is one solution.
+        "Sylvester's equation by Schur forms, for a linear system's covariance": call(
+            A=definite(stepped(size)), B=definite(stepped(size)), C=tensor(*stepped(size))
         )
     },
+    "scipy.linalg.solve_triangular": triangular,
+    "scipy.linalg.sqrtm": lambda size: {
+        "a covariance's root, for a Frechet distance": call(A=definite(stepped(size)))
+    },
     "scipy.linalg.toeplitz": lambda size: {
-        "a symmetric matrix, as the covariance of a stationary series": call(
-            c=tensor(size.extent(1024))
-        ),
-        "a matrix of its first column and row, as a convolution written out": call(
-            c=tensor(size.extent(1024)), r=tensor(size.extent(1024))
-        ),
+        "a stationary series' covariance": call(c=tensor(size.extent(1024))),
+        "a convolution in full": call(c=tensor(size.extent(1024)), r=tensor(size.extent(1024))),
     },
     "scipy.sparse.linalg.cg": iterative("a Gaussian process with many points"),
-    **dict.fromkeys(
-        ("scipy.sparse.linalg.bicgstab", "scipy.sparse.linalg.gmres"),
-        iterative("an implicit step of a simulation"),
-    ),
+    "scipy.sparse.linalg.bicgstab scipy.sparse.linalg.gmres": iterative("an implicit step"),
 }
-add_rows(
-    FAMILIES.add, VARIANTS, replaces="iterations of few steps on a matrix that lets them converge"
-)
+add_rows(FAMILIES.add, VARIANTS, replaces="iterations of few steps on a matrix where they converge")

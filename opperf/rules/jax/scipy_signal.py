@@ -46,8 +46,7 @@ def sound(size: Preset) -> tuple[int, int]:
 
 
 def images(size: Preset) -> Iterable[Arguments]:
-    """An image and a small kernel, at every overlap and where the result has the image's
-    size."""
+    """An image and a small kernel."""
     for mode, why in (
         ("full", "an image blurred beyond its borders, at every overlap"),
         ("same", "an image blurred, the result of the same size"),
@@ -55,46 +54,32 @@ def images(size: Preset) -> Iterable[Arguments]:
         yield {"in1": tensor(*square(size)), "in2": tensor(BLUR, BLUR), "mode": mode, WHY: why}
 
 
-SPECTRA = (
-    (FRAME, "short frames, as vibrations of a machine"),
-    (2 * FRAME, "longer frames, as speech at 16 kHz"),
-)
+SPECTRA = ((FRAME, "short frames, as vibrations"), (2 * FRAME, "longer frames, speech at 16 kHz"))
 """Samples of a frame, and what is measured so."""
 
 VARIANTS: dict[str, Variants] = {
-    "scipy.cluster.vq.vq": lambda size: [
-        {
-            # JAX makes an array of the differences from all codes.
-            "obs": fixed(size.extent(1024), 64),
-            "code_book": fixed(256, 64),
-            WHY: "vectors to the nearest of 256 codes, as product quantisation",
-        },
-        {
-            "obs": fixed(*line(size), 3),
-            "code_book": fixed(16, 3),
-            WHY: "colours to the nearest of 16, as a palette",
-        },
-    ],
+    "scipy.cluster.vq.vq": lambda size: {
+        # Few: JAX makes an array of the differences from all codes.
+        "vectors to the nearest of 256 codes, as product quantisation": call(
+            obs=fixed(size.extent(1024), 64), code_book=fixed(256, 64)
+        ),
+        "colours to a palette of 16": call(obs=fixed(*line(size), 3), code_book=fixed(16, 3)),
+    },
     "scipy.ndimage.map_coordinates": lambda size: {
         why: call(
-            input=tensor(rows, columns),
-            coordinates=tensors(
-                [
-                    tensor(rows, columns, fill=between(0.0, rows - 1)),
-                    tensor(rows, columns, fill=between(0.0, columns - 1)),
-                ]
-            ),
+            input=tensor(*shape),
+            coordinates=tensors([tensor(*shape, fill=between(0.0, n - 1)) for n in shape]),
             order=order,
             **options,
         )
-        for rows, columns in (square(size),)
+        for shape in (square(size),)
         for order, options, why in (
             (1, {}, "a warped image, linear in each axis, as elastic deformation"),
             (0, {}, "a warped map of labels, of a segmentation: the nearest pixel"),
             (1, {"mode": "reflect"}, "a warped image, mirrored at its borders"),
         )
     },
-    **dict.fromkeys(("scipy.signal.convolve2d", "scipy.signal.correlate2d"), images),
+    "scipy.signal.convolve2d scipy.signal.correlate2d": images,
     "scipy.signal.csd": lambda size: [
         {"x": tensor(*sound(size)), "y": tensor(*sound(size)), "nperseg": length, WHY: why}
         for length, why in SPECTRA
