@@ -235,6 +235,6 @@ WINDOWS: dict[str, Row] = {
         WHY: f"as long as a frame of speech, 25 ms at 16 kHz: {MOSTLY_DISPATCH}",
         TAGS: (TINY,),
     },
-    "kaiser": lambda size: {"M": FRAME, "beta": 5.0, WHY: "a resampler's filter, 54 dB down"},
+    "kaiser": lambda size: {"M": FRAME, "beta": 5.0, WHY: "a resampler's short filter"},
 }
 add_rows(FAMILIES.also, WINDOWS)
