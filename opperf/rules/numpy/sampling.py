@@ -142,7 +142,7 @@ DISTRIBUTIONS: dict[str, dict[str, Arguments]] = {
     },
     "negative_binomial": {
         "a gamma draw, then a Poisson draw, as counts of a gene's reads": call(n=5, p=0.4),
-        "a mean of 450: the Poisson draw by rejection, as reads of RNA": call(n=50, p=0.1),
+        "a large mean: the Poisson draw by rejection, as reads of RNA": call(n=50, p=0.1),
     },
     "noncentral_chisquare": {
         "a chi-square and a shifted normal draw, as the power of a test": call(df=4.0, nonc=2.0),
