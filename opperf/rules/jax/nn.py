@@ -184,7 +184,7 @@ def standardize(operator: Operator, size: Preset) -> Rows:
         ("BERT-base, token by token, before scale and shift", words, {"axis": -1}),
         ("each feature of a table over its samples", tall(size), {"axis": 0}),
         ("maps by channel over samples and pixels, channels last", maps, channels),
-        ("maps by channel with running statistics, as in prediction", maps, {**channels, **known}),
+        ("maps by channel with running statistics, for prediction", maps, {**channels, **known}),
     )
     return {why: call(x=tensor(*shape), **options) for why, shape, options in kinds}
 
