@@ -96,10 +96,7 @@ PARAMETRISED: dict[str, tuple[dict[str, Fill], str]] = {
     "betainc": ({"a": between(0.5, 5.0), "b": between(0.5, 5.0)}, "as a Beta distribution's sums"),
     "expn": ({"order": below(6, start=1)}, "of orders one to five, as radiation in air"),
     "hyp1f1": ({"a": POSITIVE, "b": ABOVE_ONE}, "Kummer's function, as noncentral moments"),
-    "hyp2f1": (
-        {"a": POSITIVE, "b": POSITIVE, "c": ABOVE_ONE},
-        "Gauss's, as negative binomial sums",
-    ),
+    "hyp2f1": ({"a": POSITIVE, "b": POSITIVE, "c": ABOVE_ONE}, "Gauss's, for negative binomials"),
 }
 """Fills of the parameters of functions of several, and what they are for."""
 

@@ -57,8 +57,7 @@ class Layer(NamedTuple):
         return tensor(*shape, fill=fill, gradient="decode" not in self.tags)
 
     def projections(self, parts: int) -> TensorSpec:
-        """Tokens that are attended to, with `parts` projections side by side: keys and values,
-        and the queries of the same tokens."""
+        """Tokens that are attended to, with `parts` projections side by side, queries first."""
         return self._tensor(self.keys, self.batch, parts * self.units)
 
     @property
@@ -79,8 +78,7 @@ def bert(size: Preset) -> Layer:
 
 
 def self_layers(size: Preset) -> Iterable[Layer]:
-    """Layers in which the tokens of a text attend to each other. Of long texts there are fewer, as
-    the scores grow with the square of the length."""
+    """Layers in which the tokens of a text attend to each other; of long texts there are fewer."""
     yield bert(size)
     length = size.extent(512, least=16)
     few = max(1, size.batch // 16)
@@ -90,8 +88,7 @@ def self_layers(size: Preset) -> Iterable[Layer]:
 
 
 def cross_layers(size: Preset) -> Iterable[Layer]:
-    """Layers in which the tokens of a sentence attend to those of another, or new tokens to those
-    before them."""
+    """Layers in which a sentence's tokens attend to another's, or new ones to those before."""
     yield bert(size)._replace(why="BART-base, pre-training: a sentence and its noisy copy")
     # Vaswani et al., "Attention Is All You Need", 2017: the big model.
     batch, length, units, heads = size.batch, size.extent(32, least=4), 1024, 16
@@ -99,16 +96,9 @@ def cross_layers(size: Preset) -> Iterable[Layer]:
     yield Layer("Transformer (big), generating one token", batch, length, 1, units, heads)
     few, cached = size.images, size.extent(1024, least=16)
     # Lewis et al., "BART", 2020: sources of up to 1024 tokens.
-    yield Layer(
-        "BART-large summarising a batch: one new token of each by its source of 1024 tokens",
-        *(few, cached, 1, units, heads, GENERATED),
-    )
-    # Leviathan et al., "Fast Inference from Transformers via Speculative Decoding", 2023: four
-    # tokens of a smaller model are checked in one step.
-    yield Layer(
-        "GPT-2 checking four drafted tokens of each text of a batch by 1024 before them",
-        *(few, cached, 4, UNITS, HEADS, GENERATED),
-    )
+    yield Layer("BART-large summarising 1024 tokens", few, cached, 1, units, heads, GENERATED)
+    # Leviathan et al., "Fast Inference from Transformers via Speculative Decoding", 2023.
+    yield Layer("GPT-2 checking four drafted tokens", few, cached, 4, UNITS, HEADS, GENERATED)
 
 
 GENERATED = ("decode", FORM)
@@ -224,15 +214,11 @@ class Band(NamedTuple):
 
 
 def bands(size: Preset) -> tuple[Band, Band]:
-    """Layers of one text each: of an encoder, and of a language model, in whose upper layers two
-    heads skip tokens."""
+    """Layers of one text: of an encoder, and of a language model, where two heads skip tokens."""
     tokens, reach = size.extent(4096, least=64), size.extent(256, least=4)
     return (
         Band("Longformer-base, one text of 4096 tokens", HEADS, tokens, reach, (1,) * HEADS),
-        Band(
-            "Longformer's small language model, an upper layer: the tokens before alone",
-            *(8, tokens // 2, reach, (1,) * 6 + (2,) * 2, False),
-        ),
+        Band("Longformer's LM, an upper layer", 8, tokens // 2, reach, (1,) * 6 + (2,) * 2, False),
     )
 
 

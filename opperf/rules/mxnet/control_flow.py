@@ -12,16 +12,7 @@ from opperf.rules.bert import UNITS as WIDTH
 from opperf.rules.registering import Families
 from opperf.rules.shapes import in_cache, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import (
-    POSITIVE_DEFINITE,
-    ZEROS,
-    between,
-    call,
-    fixed,
-    literal,
-    tensor,
-    tensors,
-)
+from opperf.rules.values import POSITIVE_DEFINITE, ZEROS, between, call, fixed, literal, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -34,8 +25,7 @@ LIMIT = UNITS**-0.5
 """Bound of initial weights, as usual; it keeps states from growing step by step."""
 
 ITERATIONS = 16
-"""Steps of an iterative solver, which reduce the error to a fifth or less. The loop always makes
-all of them: one that ended earlier would leave the rest of its output unwritten."""
+"""Of a solver that always makes all of them: an earlier end would leave output unwritten."""
 
 
 def weight(*shape: int) -> TensorSpec:
@@ -55,24 +45,20 @@ WITHIN, BEYOND = 1e12, 0.0
 VARIANTS: dict[str, Variants] = {
     "_foreach _npx_foreach": lambda size: {
         "Elman's recurrent layer over a batch of sequences: three matrix products a step": call(
-            fn="elman", data=tensors([*signals(size), *[weight(UNITS, UNITS)] * 3])
+            fn="elman", data=(*signals(size), *[weight(UNITS, UNITS)] * 3)
         ),
-        "a running mean of signals: a step takes less time than the loop around it": call(
-            fn="deviation", data=tensors(signals(size))
-        ),
+        "a running mean of signals: mostly the loop": call(fn="deviation", data=signals(size)),
     },
     # Linear equations. MXNet has no gradient of a loop whose counter, its first tensor, takes one.
     "_while_loop _npx_while_loop": lambda size: {
         why: call(
             cond="few",
             func="richardson",
-            data=tensors(
-                [
-                    fixed(1, fill=ZEROS),
-                    tensor(square(size)[0], sides, fill=ZEROS),
-                    tensor(square(size)[0], square(size)[0], fill=POSITIVE_DEFINITE),
-                    tensor(square(size)[0], sides),
-                ]
+            data=(
+                fixed(1, fill=ZEROS),
+                tensor(square(size)[0], sides, fill=ZEROS),
+                tensor(square(size)[0], square(size)[0], fill=POSITIVE_DEFINITE),
+                tensor(square(size)[0], sides),
             ),
             max_iterations=ITERATIONS,
         )
@@ -86,7 +72,7 @@ VARIANTS: dict[str, Variants] = {
             cond="finite",
             then_branch="descend",
             else_branch="decay",
-            data=tensors([tensor(*shape), fixed(1, fill=literal((limit,))), tensor(*shape)]),
+            data=(tensor(*shape), fixed(1, fill=literal((limit,))), tensor(*shape)),
         )
         for shape, limit, why in (
             (square(size), WITHIN, "a step of a layer's weights, as the gradient is in range"),
@@ -97,9 +83,7 @@ VARIANTS: dict[str, Variants] = {
     "_CachedOp _CachedOpThreadSafe": lambda size: {
         why: call(
             sym="perceptron",
-            data=tensors(
-                [tensor(size.batch, inputs), weight(inputs, hidden), weight(hidden, outputs)]
-            ),
+            data=(tensor(size.batch, inputs), weight(inputs, hidden), weight(hidden, outputs)),
         )
         for inputs, hidden, outputs, why in (
             (28 * 28, 128, 10, "a hybridized classifier of MNIST's digits: two small dense layers"),

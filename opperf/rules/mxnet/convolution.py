@@ -57,22 +57,15 @@ AFFINE = 6
 def later_stage(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A 3 x 3 and a narrowing layer of a later stage."""
     for why, window in (
-        (
-            "a 3 x 3 layer of coarse maps, whose pixels are copied nine times for a product",
-            Window(coarse_maps(size), pad=1),
-        ),
-        (
-            "a 1 x 1 layer that narrows coarse maps",
-            Window(coarse_maps(size, 4 * FILTERS), kernel=1),
-        ),
+        ("a 3 x 3 layer of coarse maps, copied nine times", Window(coarse_maps(size), pad=1)),
+        ("a 1 x 1 layer that narrows maps", Window(coarse_maps(size, 4 * FILTERS), kernel=1)),
     ):
         yield {WHY: why, **layer(window)}
 
 
 @FAMILIES.add("Convolution_v1", replaces="it takes many times as long as `Convolution`")
 def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A 3 x 3 and a narrowing layer of a later stage, which are small: the older operator loops
-    around a matrix product, and takes many times as long as `Convolution`."""
+    """Small layers: the older operator loops around a matrix product, many times as long."""
     return arguments_by_role(operator, OPERATIONS, later_stage, size)
 
 
@@ -107,9 +100,8 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for arguments in deformable(operator, size):
         data, offset, *others = arguments.items()
         window = last_stage(size)
-        mask = tensor(
-            window.shape[0], math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY
-        )
+        cells = math.prod(window.along(KERNEL))
+        mask = tensor(window.shape[0], cells, *window.positions, fill=PROBABILITY)
         made = dict((data, offset, ("mask", mask), *others))
         yield {**made, WHY: "Deformable ConvNets v2, as the first, with a weight for each offset"}
 
@@ -121,8 +113,7 @@ def shared(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.add("Pooling")
 def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The maximum that predicts: without the maxima's indices, which oneDNN keeps in the train
-    phase alone and the gradient needs; and those with channels last, which oneDNN does not take."""
+    """A maximum that predicts, without a gradient; channels last, which oneDNN does not take."""
     first = next(iter(arguments_by_role(operator, OPERATIONS, shared, size)))
     notes = {WHY: "ResNet predicting, after the first layer", PHASE: "predict"}
     yield {**without_gradients(first), **notes}
@@ -145,9 +136,8 @@ def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Argumen
 
 
 def of_images(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The poolings, by a window or of whole maps, of two spatial axes, a quarter of the maps each,
-    as the older operator takes many times as long as `Pooling`. Its maximum counts the border as
-    zeros, so that it is no other operator's."""
+    """The poolings of two spatial axes, a quarter of the maps each, as the older operator is many
+    times slower. Its maximum counts the border as zeros, so that it is no other operator's."""
     for roles in shared(operation, size):
         data = roles["data"]
         bordered = roles["kind"] == "max" and roles.get("padding", (0, 0)) != (0, 0)
@@ -203,28 +193,12 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     by_filter: dict[str, Argument] = {"num_filter": SEGMENTED, TAGS: (PAPER,)}
     for kind, data, options, why in (
         ("nearest", [level], {}, "a feature pyramid: a level, enlarged to the next finer one"),
-        (
-            "nearest",
-            [level, skipped],
-            {},
-            "two levels of a pyramid, enlarged to one size and joined",
-        ),
+        ("nearest", [level, skipped], {}, "two levels of a pyramid, enlarged and joined"),
         ("nearest", [level, skipped], added, "two levels of a pyramid, enlarged and added"),
-        (
-            "bilinear",
-            [scores, learned],
-            by_filter,
-            "FCN, as its paper enlarges scores of classes: by a filter for each class",
-        ),
+        ("bilinear", [scores, learned], by_filter, "FCN, as its paper: a filter for each class"),
     ):
-        yield {
-            "data": tensors(data),
-            "scale": SCALE,
-            **options,
-            "sample_type": kind,
-            "num_args": len(data),
-            WHY: why,
-        }
+        made: Arguments = {"data": tensors(data), "scale": SCALE, **options, "sample_type": kind}
+        yield {**made, "num_args": len(data), WHY: why}
 
 
 INSIDE = Fill("grid", 0.95, 0.01)
@@ -232,8 +206,7 @@ INSIDE = Fill("grid", 0.95, 0.01)
 
 
 def transformations(size: Preset) -> TensorSpec:
-    """An affine transformation for each image, which turns and shifts it a little and reads
-    mostly inside it."""
+    """An affine transformation for each image, which turns and shifts it a little."""
     turns = [0.1 * spread(i, 2) - 0.05 for i in range(size.images)]
     rows = tuple((0.9, turn, turn / 2, -turn, 0.9, turn / 3) for turn in turns)
     return tensor(size.images, AFFINE, fill=literal(rows))
@@ -245,19 +218,11 @@ def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     crop, eighth = size.side(513, 1), size.side(65, 1)
     scores = tensor(few_images(size), SEGMENTED, eighth, eighth)
     yield {"data": scores, "height": crop, "width": crop, WHY: "DeepLabv3: scores to pixels"}
-    yield {
-        "data": tensor(*maps(size, 32)),
-        "like": tensor(*maps(size, 16)),
-        "mode": "like",
-        WHY: "a feature pyramid: a level, enlarged to the next finer one",
-    }
-    yield {
-        "data": tensor(*coarse_maps(size)),
-        "scale_height": 1 / SCALE,
-        "scale_width": 1 / SCALE,
-        "mode": "odd_scale",
-        WHY: "feature maps at half size, as ICNet takes them",
-    }
+    level, finer = tensor(*maps(size, 32)), tensor(*maps(size, 16))
+    yield {"data": level, "like": finer, "mode": "like", WHY: "a pyramid's level to the next finer"}
+    scales = dict.fromkeys(("scale_height", "scale_width"), 1 / SCALE)
+    why = "feature maps at half size, as ICNet takes them"
+    yield {"data": tensor(*coarse_maps(size)), **scales, "mode": "odd_scale", WHY: why}
     for mode, why in TO_PARITY.items():
         yield {"data": tensor(*coarse_maps(size)), "mode": mode, WHY: why}
 
@@ -282,9 +247,7 @@ VARIANTS: dict[str, Variants] = {
     ],
     "GridGenerator": lambda size: {
         "a spatial transformer's grid": call(
-            data=transformations(size),
-            transform_type="affine",
-            target_shape=tuple(images(size)[2:]),
+            data=transformations(size), transform_type="affine", target_shape=images(size)[2:]
         ),
         "the grid of a flow field, to warp a frame": call(
             data=tensor(images(size)[0], 2, *images(size)[2:], fill=Fill("normal", 0.0, 4.0)),

@@ -65,10 +65,7 @@ def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ),
         strict=True,
     ):
-        tensors = {
-            parameter.name: fixed(rows, fill=fills[parameter.name])
-            for parameter in operator.tensors
-        }
+        tensors = {p.name: fixed(rows, fill=fills[p.name]) for p in operator.tensors}
         yield {**tensors, "shape": (columns,), **notes, WHY: why}
 
 
@@ -91,16 +88,13 @@ def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A row of samples for each distribution, for the density and for its logarithm."""
     (rows, columns), *_ = drawn(operator, size)
     sample, *parameters = (parameter.name for parameter in operator.tensors)
+    data = tensor(rows, columns, fill=entry_of(SAMPLES, operator))
+    others = {name: tensor(rows, fill=PARAMETERS[name]) for name in parameters}
     for logarithm, why in (
         (False, "likelihoods of rows of samples, as the weights of a particle filter"),
         (True, "log-likelihoods of rows of samples, as the loss of probabilistic forecasts"),
     ):
-        yield {
-            sample: tensor(rows, columns, fill=entry_of(SAMPLES, operator)),
-            **{name: tensor(rows, fill=PARAMETERS[name]) for name in parameters},
-            "is_log": logarithm,
-            WHY: why,
-        }
+        yield {sample: data, **others, "is_log": logarithm, WHY: why}
 
 
 VARIANTS: dict[str, Variants] = {

@@ -1,5 +1,4 @@
-"""Object detection: boxes, anchors, proposals; and pooling of regions of interest, upright and
-rotated, by their cells or by their position."""
+"""Object detection: boxes, anchors, proposals; and pooling of regions, upright and rotated."""
 
 from __future__ import annotations
 
@@ -78,11 +77,7 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "id_index": 0,
     }
     yield {**detected, WHY: "SSD-300: the best 400 boxes, class by class"}
-    yield {
-        **detected,
-        "in_format": "center",
-        WHY: "as many boxes by centre and size, which are converted first, as YOLO predicts them",
-    }
+    yield {**detected, "in_format": "center", WHY: "as many by centre and size, as YOLO has them"}
     yield {
         "data": tensor(few_images(size), size.extent(12000), 1 + CORNERS, fill=DETECTIONS),
         "overlap_thresh": 0.7,
@@ -116,8 +111,7 @@ def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def proposals(batch: int, size: Preset, why: str) -> Iterable[Arguments]:
-    """Scores and offsets of anchors of four sizes and three shapes in every cell of Faster
-    R-CNN's maps."""
+    """Scores and offsets of Faster R-CNN's anchors: four sizes and three shapes in each cell."""
     scales, ratios = (4.0, 8.0, 16.0, 32.0), (0.5, 1.0, 2.0)
     shapes = len(scales) * len(ratios)
     extents = maps(size, STRIDE, extents=PASCAL)[2:]
@@ -259,9 +253,7 @@ VARIANTS: dict[str, Variants] = {
     },
     # Inputs for one image: the operator takes no more.
     "_contrib_Proposal": lambda size: proposals(1, size, "Faster R-CNN: proposals of one image"),
-    "_contrib_MultiProposal": lambda size: proposals(
-        2, size, "Faster R-CNN: proposals of two images, for training"
-    ),
+    "_contrib_MultiProposal": lambda size: proposals(2, size, "Faster R-CNN: those of two images"),
     "ROIPooling": lambda size: (pooled(pooling, size) for pooling in WHOLE),
 }
 add_rows(FAMILIES.add, VARIANTS)

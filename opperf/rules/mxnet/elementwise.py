@@ -41,19 +41,28 @@ OF_NUMPY = (
     *("log2", "logical_not", "nan_to_num", "negative", "radians", "reciprocal", "rint", "sign"),
     *("sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
 )
-RENAMED_UNARY = {
+RENAMED = {
     "abs": "absolute",
     "around": "rint",
     "copy": "identity",
+    "div": "divide",
     "fix": "trunc",
+    "lesser": "less",
+    "lesser_equal": "less_equal",
+    "minus": "subtract",
+    "mod": "remainder",
+    "mul": "multiply",
+    "plus": "add",
     "round": "round_half_away",
+    "sub": "subtract",
+    "true_divide": "divide",
 }
 """Operations of operators that have another name in MXNet."""
 
 UNARY = merge(
-    uses(OF_ND, X, other=RENAMED_UNARY),
-    uses(OF_NUMPY, X, "_npi_{}", RENAMED_UNARY),
-    uses(("copy",), X, "_np_{}", RENAMED_UNARY),
+    uses(OF_ND, X, other=RENAMED),
+    uses(OF_NUMPY, X, "_npi_{}", RENAMED),
+    uses(("copy",), X, "_np_{}", RENAMED),
     uses(("relu", "sigmoid"), X, "_npx_{}"),
     {
         # Only their gradients differ from those of these operations.
@@ -78,19 +87,6 @@ UNARY = merge(
 TWO = "x=lhs|x1 y=rhs|x2"
 NUMBER = "x=data y=scalar"
 LEFT_NUMBER = "y=data x=scalar"
-
-RENAMED_BINARY = {
-    "div": "divide",
-    "lesser": "less",
-    "lesser_equal": "less_equal",
-    "minus": "subtract",
-    "mod": "remainder",
-    "mul": "multiply",
-    "plus": "add",
-    "sub": "subtract",
-    "true_divide": "divide",
-}
-"""Operations of operators that have another name in MXNet."""
 
 COMPARISONS = ("equal", "greater", "greater_equal", "lesser", "lesser_equal", "not_equal")
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
@@ -124,20 +120,20 @@ def where_stored(made: Any, arguments: Values) -> Any:
 
 
 BINARY = merge(
-    uses((*ARITHMETIC, *COMPARISONS, *LOGICAL, *SHARED), TWO, "broadcast_{}", RENAMED_BINARY),
-    uses(ARITHMETIC, TWO, "elemwise_{}", RENAMED_BINARY),
-    uses((*COMPARISONS, *LOGICAL, *SHARED), TWO, "_{}", RENAMED_BINARY),
-    uses((*BOTH_NUMPY, *LOGICAL, "hypot"), TWO, "_npi_{}", RENAMED_BINARY),
+    uses((*ARITHMETIC, *COMPARISONS, *LOGICAL, *SHARED), TWO, "broadcast_{}", RENAMED),
+    uses(ARITHMETIC, TWO, "elemwise_{}", RENAMED),
+    uses((*COMPARISONS, *LOGICAL, *SHARED), TWO, "_{}", RENAMED),
+    uses((*BOTH_NUMPY, *LOGICAL, "hypot"), TWO, "_npi_{}", RENAMED),
     uses(WHOLE, TWO, "_npi_{}", WHOLE),
     uses(
         (*COMPARISONS, *LOGICAL, *SHARED, "div", "minus", "mul", "plus"),
         NUMBER,
         "_{}_scalar",
-        RENAMED_BINARY,
+        RENAMED,
     ),
-    uses(("div", "minus", "mod", "power"), LEFT_NUMBER, "_r{}_scalar", RENAMED_BINARY),
-    uses((*BOTH_NUMPY, *LOGICAL), NUMBER, "_npi_{}_scalar", RENAMED_BINARY),
-    uses(LEFT_OF_NUMPY, LEFT_NUMBER, "_npi_r{}_scalar", RENAMED_BINARY),
+    uses(("div", "minus", "mod", "power"), LEFT_NUMBER, "_r{}_scalar", RENAMED),
+    uses((*BOTH_NUMPY, *LOGICAL), NUMBER, "_npi_{}_scalar", RENAMED),
+    uses(LEFT_OF_NUMPY, LEFT_NUMBER, "_npi_r{}_scalar", RENAMED),
     {
         f"_npi_{name}_scalar": use(WHOLE[name], lambda data, scalar: {"x": data, "y": int(scalar)})
         for name in WHOLE
@@ -163,9 +159,7 @@ TRUE_IN_FLOATS = ("logical_not", *(f"broadcast_{name}" for name in LOGICAL))
 
 def has_numbers(roles: Roles) -> bool:
     """Whether no input is a mask."""
-    return all(
-        spec.dtype != shared.MASK for value in roles.values() for spec in iter_tensors(value)
-    )
+    return all(spec.dtype != shared.MASK for each in roles.values() for spec in iter_tensors(each))
 
 
 OPERATIONS: Table = {
@@ -202,21 +196,16 @@ def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
 WHOLE_ONLY = ("bitwise", "gcd", "lcm")
 """Prefixes of operators of integers."""
 
-
 SCALAR_DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("rdiv", "rtrue_divide", "rfloor_divide", "rmod", "rfmod", "power"), POSITIVE),
     **dict.fromkeys(("equal", "not_equal"), FEW_INTEGERS),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), BOOLEAN),
-    **dict.fromkeys(
-        ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
-        BITS,
-    ),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", *WHOLE_SHIFTS), BITS),
     **dict.fromkeys(("rbitwise_left_shift", "rbitwise_right_shift", "rldexp"), SHIFTS),
     "ldexp": MANTISSAS,
     **dict.fromkeys(("lcm", "gcd"), POSITIVE_INTEGERS),
 }
-"""Fill of the tensor of an operator of a tensor and a number, by name without prefix and suffix.
-A leading `r` means that the number is the left operand."""
+"""By name without prefix and suffix; a leading `r` means that the number is the left operand."""
 
 AMONG = 0.5
 """A number that many normal random ones are above, and many below."""
@@ -227,8 +216,7 @@ SCALARS: dict[str, float] = {
     # With any other number the result is true everywhere.
     "logical_or": 0.0,
 }
-"""The number, by name without prefix and suffix, where with `FACTOR` nearly all results would be
-the same."""
+"""The number, in the same way, where with `FACTOR` nearly all results would be the same."""
 
 
 @FAMILIES.category("binary_scalar")
@@ -237,11 +225,8 @@ def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     base = operator.name.removeprefix("_npi").removeprefix("_").removesuffix("_scalar")
     dtype = WHOLE_DTYPE if base.removeprefix("r").startswith(WHOLE_ONLY) else REQUESTED
     for shape, why in shared.of_one(size):
-        yield {
-            "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype),
-            "scalar": SCALARS.get(base, FACTOR),
-            **why,
-        }
+        data = tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype)
+        yield {"data": data, "scalar": SCALARS.get(base, FACTOR), **why}
 
 
 @FAMILIES.add("_contrib_gradientmultiplier", replaces="it requires the factor of the gradient")

@@ -27,8 +27,7 @@ def place(*places: str) -> Callable[[Family], None]:
 
 
 def stacked(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpec:
-    """Several arrays of one shape, stacked: MXNet has some functions from the host's NumPy, and
-    finds the device of its arrays among the arguments but not in a list."""
+    """Several arrays of one shape, stacked: in a list, MXNet finds the device of none."""
     return fixed(LIST_LENGTH, *shape, fill=fill, dtype=dtype)
 
 
@@ -47,9 +46,7 @@ ROWS: dict[str, Row | Variants] = {
         f"{form} of draws, one for each element of a batch": call(batch_shape=shape)
         for shape, form in ((square(size), "a square matrix"), (in_cache(size), "a few rows"))
     },
-    "ndarray.random.randn": lambda size: {
-        "a square matrix of standard normal noise": call(shape=square(size))
-    },
+    "ndarray.random.randn": lambda size: {"standard normal noise": call(shape=square(size))},
     "ndarray.contrib.rand_zipfian": lambda size: {
         "labels and candidates of a language model's sampled softmax": call(
             true_classes=fixed(*line(size), dtype="int32", fill=below(CLASSES_SEEN)),
@@ -71,16 +68,10 @@ ROWS: dict[str, Row | Variants] = {
         str(row[WHY]): call(operands=(str(row["subscripts"]), *iter_tensors(row["data"])))
         for row in matrices.einsum(size)
     },
-    "numpy.identity": lambda size: {
-        "a square identity matrix, as a kernel's ridge": call(n=square(size)[0])
-    },
-    "numpy.lexsort": lambda size: {
-        "the order of a table's rows by several columns": call(keys=stacked(vector(size)))
-    },
+    "numpy.identity": lambda size: {"an identity, as a kernel's ridge": call(n=square(size)[0])},
+    "numpy.lexsort": lambda size: {"rows by several columns": call(keys=stacked(vector(size)))},
     "numpy.linalg.multi_dot": lambda size: {
-        "a product of several square matrices, whose order is chosen first": call(
-            arrays=stacked(matrix_to_diagonalise(size))
-        )
+        "square matrices in the best order": call(arrays=stacked(matrix_to_diagonalise(size)))
     },
     "numpy.piecewise": lambda size: {
         "a step function: a number for each condition that holds": call(
@@ -89,9 +80,7 @@ ROWS: dict[str, Row | Variants] = {
             funclist=tuple(range(1, LIST_LENGTH + 1)),
         )
     },
-    "numpy.ravel": lambda size: {
-        "a matrix as one vector, as a solver takes all parameters": call(x=tensor(*square(size)))
-    },
+    "numpy.ravel": lambda size: {"all of a solver's parameters": call(x=tensor(*square(size)))},
     "numpy.select": lambda size: {
         "for each element the matrix whose condition is the first to hold": call(
             condlist=stacked(square(size), BOOLEAN, "bool"), choicelist=stacked(square(size))
@@ -109,10 +98,7 @@ _TYPES = "computes on dtypes, not on arrays"
 
 FUNCTIONS: Mapping[str, Family | str] = {
     **MADE,
-    **dict.fromkeys(
-        ("ndarray.contrib.cond", "ndarray.contrib.foreach", "ndarray.contrib.while_loop"),
-        _OF_PYTHON,
-    ),
+    **{f"ndarray.contrib.{name}": _OF_PYTHON for name in ("cond", "foreach", "while_loop")},
     **dict.fromkeys(("numpy.apply_along_axis", "numpy.apply_over_axes"), _CALLS_BACK),
     **dict.fromkeys(("numpy.min_scalar_type", "numpy.promote_types", "numpy.result_type"), _TYPES),
     **dict.fromkeys(("numpy.io.genfromtxt", "ndarray.utils.load", "ndarray.utils.save"), _FILES),

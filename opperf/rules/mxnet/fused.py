@@ -1,5 +1,4 @@
-"""Layers fused with their activation, which MXNet has oneDNN compute together where a graph has
-both."""
+"""Layers fused with their activation, which oneDNN computes together where a graph has both."""
 
 from __future__ import annotations
 
@@ -24,28 +23,20 @@ ACTIVATION: Arguments = {"act_type": "relu"}
 
 
 def fuse(layer: Arguments, activation: Arguments) -> Arguments:
-    """The arguments of a layer and its activation, with tensors of the only dtype that these
-    operators take."""
-    return {
-        **{n: in_single(v) if isinstance(v, TensorSpec) else v for n, v in layer.items()},
-        **activation,
-    }
+    """The arguments of a layer and its activation, with tensors of the operators' only dtype."""
+    made = {**layer, **activation}
+    return {n: in_single(v) if isinstance(v, TensorSpec) else v for n, v in made.items()}
 
 
 @FAMILIES.add("_sg_mkldnn_conv", "_sg_onednn_conv")
 def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Layers of ResNet-50: the first, a bottleneck's 3 x 3, and its widening one, which has no
-    activation."""
+    """Layers of ResNet-50: the first, a 3 x 3, and a widening one, which has no activation."""
     maps = feature_maps(size)
     first = Window(photographs(size), kernel=7, stride=2, pad=3)
     for why, window, activation in (
         ("ResNet-50, the first layer, with its ReLU", first, ACTIVATION),
         ("ResNet-50, stage 1, 3 x 3, with its ReLU", Window(maps, pad=1), ACTIVATION),
-        (
-            "ResNet-50, stage 1, widening: no ReLU before the shortcut's sum",
-            Window(maps, filters=4 * FILTERS, kernel=1),
-            {},
-        ),
+        ("ResNet-50, stage 1, widening, no ReLU", Window(maps, filters=4 * FILTERS, kernel=1), {}),
     ):
         made = convolution_arguments(operator, convolutions.layer(window))
         yield {WHY: why, **fuse(made, activation)}
@@ -53,14 +44,9 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_sg_mkldnn_fully_connected", "_sg_onednn_fully_connected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Layers of BERT-base, token by token: the first of a feed-forward block, with its
-    activation, and a projection, which has none."""
+    """Layers token by token: a feed-forward block's first, and a projection, without activation."""
     for why, hidden, activation in (
-        (
-            "a feed-forward block as wide as BERT-base's, widening, with ReLU",
-            FEED_FORWARD,
-            ACTIVATION,
-        ),
+        ("a feed-forward block as wide as BERT-base's, with ReLU", FEED_FORWARD, ACTIVATION),
         ("BERT-base, a projection of each token, without an activation", UNITS, {}),
     ):
         made = dense_arguments(operator, layers.layer(sentences(size), hidden))

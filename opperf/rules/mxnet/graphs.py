@@ -18,8 +18,7 @@ FAMILIES = Families()
 
 NOT_FINITE = {
     "_contrib_dgl_csr_neighbor_non_uniform_sample": NotFinite(
-        "writes the probabilities of the vertices of a sample, whose number is random, and nothing "
-        "behind them"
+        "writes the probabilities of a sample's vertices, a random number, and nothing behind"
     )
 }
 
@@ -30,8 +29,6 @@ SEQUENCE = Fill("sequence")
 
 HOPS, NEIGHBOURS = 2, 10
 """Sampling for a mini-batch of a small graph network: two layers of ten neighbours each."""
-
-
 DEGREE = 14
 """Edges of a vertex: those of a paper of ogbn-arxiv in both directions (Hu et al., 2020)."""
 
@@ -55,8 +52,7 @@ def first(count: int) -> TensorSpec:
 
 
 def sampling(size: Preset) -> Arguments:
-    """Arguments of sampling. The limit of vertices is above the graph's number: a sample that
-    reaches the limit ends early and logs a message at each call."""
+    """The limit is above the number of vertices: a sample that reaches it logs a message."""
     return {"num_hops": HOPS, "num_neighbor": NEIGHBOURS, "max_num_vertices": vertices(size) + 1}
 
 
@@ -90,9 +86,8 @@ def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dgl_graph_compact")
 def graph_compact(operator: Operator, size: Preset) -> Rows:
-    """A sample that reached half of the vertices that it had room for: the graph, whose other rows
-    and columns are empty, and its vertices. There is no mapping of edges, for which MXNet returns
-    an empty matrix."""
+    """A graph with half of its rows and columns empty, as a sample leaves them, and its vertices;
+    without a mapping of edges, for which MXNet returns an empty matrix."""
     count = vertices(size)
     sampled = count // 2
     sample = msgspec.structs.replace(graph(size), block=(sampled, sampled), fill=SEQUENCE)

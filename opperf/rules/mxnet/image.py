@@ -34,7 +34,6 @@ LEVELS = below(256)
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and standard deviation of ImageNet's colours, on a scale from 0 to 1."""
 
-
 Extents = tuple[int, int]
 
 
@@ -105,12 +104,7 @@ COLOURING: dict[str, Arguments] = {
     "_image_random_contrast": RANGE,
     "_image_random_saturation": RANGE,
     "_image_random_hue": RANGE,
-    "_image_random_color_jitter": {
-        "brightness": 0.4,
-        "contrast": 0.4,
-        "saturation": 0.4,
-        "hue": 0.1,
-    },
+    "_image_random_color_jitter": call(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1),
     "_image_adjust_lighting": {"alpha": (0.05, -0.05, 0.1)},
     "_image_random_lighting": {"alpha_std": 0.1},
 }
@@ -144,9 +138,7 @@ VARIANTS: dict[str, Variants] = {
         "a cropped image, mirrored for a second prediction": call(data=image(cropped(size)))
     },
     "_image_random_flip_left_right _image_random_flip_top_bottom": lambda size: {
-        "a cropped image, mirrored or copied at random, for training": call(
-            data=image(cropped(size))
-        )
+        "a cropped image, mirrored at random, for training": call(data=image(cropped(size)))
     },
     "_cvcopyMakeBorder": lambda size: {
         "an image and eight black pixels at each side, as before a crop at random": call(
@@ -229,8 +221,7 @@ def _segments(file: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _with_size(frame: bytes, height: int, width: int) -> bytes:
-    """A frame's segment with another height and width: two bytes each, after the marker, the length
-    and the bits per colour."""
+    """Height and width are two bytes each, after the marker, the length and the bits per colour."""
     return frame[:5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + frame[9:]
 
 

@@ -1,5 +1,4 @@
-"""Reading and writing by index, by slice and by mask. Indices have an integer dtype, as float16 is
-exact up to 2048 only."""
+"""Reading and writing by index, slice and mask. Indices are integers: float16 ends at 2048."""
 
 from __future__ import annotations
 
@@ -30,11 +29,7 @@ def indices(*shape: int, limit: int, dtype: str = INDEX) -> TensorSpec:
     return fixed(*shape, fill=below(limit), dtype=dtype)
 
 
-CLASSES = (
-    "many classes, as ImageNet's",
-    "a few classes, as those of digits",
-    "a hundred classes, as CIFAR-100's",
-)
+CLASSES = ("many classes, as ImageNet's", "few classes, as digits", "a hundred, as CIFAR-100's")
 """Data whose columns the shapes `wide` may have, at the default size."""
 
 
@@ -48,8 +43,7 @@ SHUFFLED_ROWS = "whole rows at random places, as samples that are shuffled"
 
 
 def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec, str]]:
-    """Shape of the values, their indices in a matrix, and why: for single elements, one in each row
-    and column as far as there are both, and for all rows."""
+    """Shape of values, their indices, and why: one in each row and column, and for all rows."""
     rows, columns = shape
     both = min(rows, columns)
     single = "an element in each row and column, as pairs in an assignment of tasks"
@@ -63,10 +57,8 @@ def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors, and a condition for each element or for each row."""
     rows, columns = square(size)
     by_row = "whole rows by a condition each, as states of sentences that have ended or not"
-    for shape, mask, why in (
-        *((shape, shape, why) for shape, why in masked(size)),
-        ((rows, columns), (rows,), by_row),
-    ):
+    of_elements = [(shape, shape, why) for shape, why in masked(size)]
+    for shape, mask, why in (*of_elements, ((rows, columns), (rows,), by_row)):
         condition = fixed(*mask, fill=BOOLEAN)
         yield {"condition": condition, "x": tensor(*shape), "y": tensor(*shape), WHY: why}
 
@@ -75,11 +67,8 @@ def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A condition for each element, a tensor and a number."""
     for shape, why in masked(size):
-        chosen: Arguments = {
-            parameter.name: tensor(*shape)
-            for parameter in operator.tensors
-            if parameter.name != "condition"
-        }
+        names = [p.name for p in operator.tensors if p.name != "condition"]
+        chosen: Arguments = {name: tensor(*shape) for name in names}
         number: Arguments = {"scalar": FACTOR} if operator.parameter("scalar") else {}
         mask = fixed(*shape, fill=BOOLEAN, dtype="bool")
         yield {"condition": mask, **chosen, **number, WHY: why}
@@ -213,23 +202,13 @@ VARIANTS: dict[str, Variants] = {
         for (rows, columns), classes in of_classes(size)
     },
     "_contrib_index_array": lambda size: {
-        "each element's row and column, as coordinates beside features": call(
-            data=fixed(*square(size))
-        ),
-        "rows and columns of a table's elements, as a sparse format stores them": call(
-            data=fixed(*tall(size))
-        ),
-        "each element's column alone, as positions of tokens": call(
-            data=fixed(*square(size)), axes=(1,)
-        ),
+        "each element's row and column, as coordinates": call(data=fixed(*square(size))),
+        "rows and columns of a table's, as a sparse format": call(data=fixed(*tall(size))),
+        "each element's column, as tokens' positions": call(data=fixed(*square(size)), axes=(1,)),
     },
     "_npi_delete": lambda size: {
-        "one row deleted from the middle, as an outlier: two large copies": call(
-            arr=fixed(*square(size)), int_ind=square(size)[0] // 2, axis=0
-        ),
-        "the middle half of the columns deleted, as features of no use: two copies a row": call(
-            arr=fixed(*square(size)), **half(square(size)[1]), axis=1
-        ),
+        "one row, an outlier": call(arr=fixed(*square(size)), int_ind=square(size)[0] // 2, axis=0),
+        "the middle columns": call(arr=fixed(*square(size)), **half(square(size)[1]), axis=1),
     },
     "batch_take": lambda size: {
         f"the right class's score of each sample, of {classes}": call(

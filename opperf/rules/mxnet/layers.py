@@ -38,7 +38,7 @@ SLOPE = 0.25
 
 HIDDEN = 64
 """Units of the layer behind whole images."""
-RANDOM_SLOPE = (0.125 + 0.334) / 2
+MIDDLE = (0.125 + 0.334) / 2
 """The slope in the predict phase: the middle of the range that is drawn from in the train phase."""
 
 ACTIVATED = "x=data -act_type"
@@ -67,12 +67,7 @@ LEAKY = {
     "leaky": use("leaky_relu", leaky_roles),
     "prelu": use("leaky_relu", f"{ACTIVATED} slope=gamma"),
     # The slopes are an output too, which is written in the train phase alone.
-    "rrelu": use(
-        "leaky_relu",
-        ACTIVATED,
-        lambda made, arguments: Written((made, ANYTHING)),
-        slope=RANDOM_SLOPE,
-    ),
+    "rrelu": use("leaky_relu", ACTIVATED, lambda made, _: Written((made, ANYTHING)), slope=MIDDLE),
     "selu": use("selu", ACTIVATED),
 }
 
@@ -145,14 +140,11 @@ def sync_batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict
 
 
 def group_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of group normalisation. MXNet 1 has a scale for each group; MXNet 2, where `npx`
-    has the operator too, one for each channel."""
+    """Arguments of group normalisation: MXNet 1 has scales of groups, MXNet 2 of channels."""
     groups = roles["groups"]
     scales = {"gamma": roles["scale"], "beta": roles["shift"]}
     if "_npx_group_norm" not in operator.names:
-        scales = {
-            name: msgspec.structs.replace(one, shape=(groups,)) for name, one in scales.items()
-        }
+        scales = {key: msgspec.structs.replace(one, shape=(groups,)) for key, one in scales.items()}
     return {"data": roles["data"], **scales, "num_groups": groups}
 
 
@@ -170,7 +162,7 @@ def sequence_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, A
     return {"data": roles["data"], "sequence_length": roles["lengths"], "use_sequence_length": True}
 
 
-def softmax_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+def with_lengths(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
     """Arguments of softmax, with whether there are lengths."""
     names = {"lengths": "length"}
     lengths = {"use_length": True} if "lengths" in roles else {}
@@ -178,8 +170,7 @@ def softmax_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, An
 
 
 def unit_length(first: int, last: int | None, least: int) -> Use:
-    """The use of division by the length along the axes from `first` to, not including, `last`, of
-    tensors of at least so many axes."""
+    """Division by the length along axes from `first` until `last`, of tensors of `least` axes."""
 
     def axes(data: Any) -> tuple[int, ...]:
         return tuple(range(len(data.shape)))[first:last]
@@ -250,9 +241,7 @@ LAYERS: Table = {
     "log_softmax": use("log_softmax", SOFTMAX),
     "masked_log_softmax": use("masked_log_softmax", "data mask axis"),
     "masked_softmax": use("masked_softmax", "data mask axis"),
-    "softmax": use(
-        "softmax", f"{SOFTMAX} lengths=length -use_length", to_arguments=softmax_arguments
-    ),
+    "softmax": use("softmax", f"{SOFTMAX} lengths=length -use_length", to_arguments=with_lengths),
     "softmin": use("softmin", SOFTMAX),
 }
 
@@ -268,8 +257,7 @@ def range_end(min_range: Array, max_range: Array) -> Array:
 
 
 def dequantize_roles(data: Array, min_range: Array, max_range: Array) -> dict[str, Any]:
-    """Numbers and their scale, which takes the end of the range to half a step beyond the largest
-    number, like oneDNN."""
+    """Numbers and their scale: the range ends half a step beyond the largest, as oneDNN's."""
     import numpy as np
 
     scale = range_end(min_range, max_range) / (np.iinfo(data.dtype).max + 0.5)
@@ -305,17 +293,11 @@ QUANTISED: Table = {
 
 OPERATIONS: Table = merge(LAYERS, QUANTISED)
 
-
 FAMILIES = Families()
 
 TRAIN_PHASE = frozenset({"Dropout"})
 """In the predict phase it only copies its input."""
-NOT_FINITE = {
-    "LeakyReLU": NotFinite(
-        "only training writes the second output, the slopes that it draws", {"act_type": "rrelu"}
-    )
-}
-
+NOT_FINITE = {"LeakyReLU": NotFinite("only training writes its slopes", {"act_type": "rrelu"})}
 
 KINDS = {
     "elu": "ELU",
@@ -332,8 +314,7 @@ def feed_forward(size: Preset) -> Shape:
 
 
 def discriminated(size: Preset) -> Shape:
-    """Shape of the first maps of DCGAN's discriminator: Radford et al., "Unsupervised
-    Representation Learning with Deep Convolutional Generative Adversarial Networks", 2016."""
+    """Shape of the first maps of DCGAN's discriminator (Radford et al., 2016)."""
     return network_maps(size, 64, 32, 32, samples=32)
 
 
@@ -368,12 +349,8 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
             slopes: Arguments = (
                 {"gamma": tensor(shape[-1], fill=PROBABILITY)} if kind == "prelu" else {}
             )
-            yield {
-                WHY: f"{KINDS.get(kind, kind)}: {what}",
-                "data": tensor(*shape, gradient=kind != "rrelu"),
-                **slopes,
-                "act_type": kind,
-            }
+            data, why = tensor(*shape, gradient=kind != "rrelu"), f"{KINDS.get(kind, kind)}: {what}"
+            yield {WHY: why, "data": data, **slopes, "act_type": kind}
 
 
 VARIANTS: dict[str, Variants] = {

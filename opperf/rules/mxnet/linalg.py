@@ -63,69 +63,45 @@ class Square(NamedTuple):
 
 SQUARE = {
     "linalg_sumlogdiag": Square(
-        POSITIVE_DEFINITE,
-        "log determinants of a mixture's covariances, from their Cholesky factors",
-        "the log determinant of a Gaussian process's covariance, from its Cholesky factor",
+        POSITIVE_DEFINITE, "a mixture's log determinants", "a Gaussian process's log determinant"
     ),
     "_linalg_syevd": Square(
-        POSITIVE_DEFINITE,
-        "a stack of small covariances, as decorrelated batch normalisation whitens groups",
-        "one covariance matrix, for the principal components of its variables",
+        POSITIVE_DEFINITE, "covariances of groups, to whiten", "one covariance, for its components"
     ),
     # The operators take no matrix with complex eigenvalues.
     "_npi_eig": Square(
-        POSITIVE_DEFINITE,
-        "a stack of small matrices with real eigenvalues: a call of LAPACK for each",
-        "one matrix with real eigenvalues, as a reversible Markov chain's modes",
+        POSITIVE_DEFINITE, "a stack with real eigenvalues", "one reversible Markov chain's modes"
     ),
     "_npi_eigvals": Square(
-        POSITIVE_DEFINITE,
-        "real eigenvalues alone of a stack of small matrices: a call of LAPACK for each",
-        "real eigenvalues alone of one matrix, as how fast a reversible Markov chain mixes",
+        POSITIVE_DEFINITE, "a stack's real eigenvalues", "a reversible Markov chain's mixing rate"
     ),
     "_npi_qr": Square(
-        NORMAL,
-        "a stack of small matrices, as the tangents of many trajectories (Lyapunov exponents)",
-        "one square matrix, as orthogonal initialisation of a layer factors it",
+        NORMAL, "many trajectories' tangents, in a stack", "one matrix, for orthogonal weights"
     ),
     "_npi_pinv_scalar_rcond": Square(
-        POSITIVE_DEFINITE,
-        "a stack of small covariances, as to precisions",
-        "one covariance, as to a precision",
+        POSITIVE_DEFINITE, "small covariances to precisions", "one covariance, as to a precision"
     ),
     "_npi_matrix_rank_none_tol": Square(
-        POSITIVE_DEFINITE,
-        "a stack of small covariances of full rank",
-        "one covariance of full rank: no variable is redundant",
+        POSITIVE_DEFINITE, "small covariances of full rank", "one covariance of full rank"
     ),
     # It computes a matrix's inverse from the matrix's Cholesky factor.
     "linalg_potri": Square(
-        LOWER_TRIANGULAR,
-        "inverses of a mixture's covariances, from their Cholesky factors",
-        "the inverse of a Gaussian process's covariance, from its Cholesky factor",
+        LOWER_TRIANGULAR, "inverses of a mixture's covariances", "the inverse of a large covariance"
     ),
     "linalg_syrk": Square(
-        NORMAL,
-        "a stack of small matrices by their own transpose, as Gram matrices",
-        "one gradient by its own transpose, as Shampoo's statistics",
+        NORMAL, "a stack by its transpose: Gram matrices", "one gradient, as Shampoo's statistics"
     ),
     "linalg_extractdiag": Square(
-        NORMAL,
-        "diagonals of a stack, as the variances in a batch of covariances",
-        "one diagonal, whose elements are a row apart in memory",
+        NORMAL, "diagonals of a stack, as variances", "one diagonal: elements a row apart"
     ),
     "linalg_extracttrian": Square(
-        NORMAL,
-        "triangles of a stack, as DLRM takes the products of each sample's features",
-        "one triangle, as the free elements of a covariance",
+        NORMAL, "triangles of a stack, as DLRM's products", "one triangle, as a covariance's"
     ),
 }
 """Operators of one square matrix, by name."""
 
 
-@FAMILIES.add(
-    *SQUARE, replaces="LAPACK is called for each matrix of a stack: small ones, and a larger one"
-)
+@FAMILIES.add(*SQUARE, replaces="LAPACK is called for each matrix of a stack")
 def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One square matrix, well conditioned where that matters."""
     matrix = next(SQUARE[name] for name in operator.names if name in SQUARE)
@@ -174,7 +150,7 @@ def triangular(operator: Operator, size: Preset) -> Rows:
 @FAMILIES.add("_npi_pinv", "_npi_matrix_rank", replaces="it takes a tolerance for each matrix")
 def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Matrices, and a tolerance for each."""
-    matrix, tolerance = (parameter.name for parameter in operator.tensors)
+    matrix, limit = (parameter.name for parameter in operator.tensors)
     batch, one = shapes(size)
     rows = [
         ("a stack of small matrices, each with the tolerance of float32", batch, POSITIVE_DEFINITE),
@@ -184,49 +160,28 @@ def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
         more = (1, size.extent(1024, least=2 * ORDER), ORDER)
         rows.append(("one of more rows than columns, for linear regression", more, NORMAL))
     for why, shape, fill in rows:
-        yield {
-            WHY: why,
-            matrix: tensor(*shape, fill=fill),
-            tolerance: fixed(*shape[:-2], fill=SMALL),
-        }
+        yield {WHY: why, matrix: tensor(*shape, fill=fill), limit: fixed(*shape[:-2], fill=SMALL)}
 
 
 VARIANTS: dict[str, Variants] = {
     "linalg_maketrian": lambda size: {
-        "a network's outputs as Cholesky factors, for a full covariance of each sample": call(
-            A=tensor(size.extent(64), triangle(ORDER))
-        ),
-        "parameters of a variational Gaussian process as one large Cholesky factor": call(
-            A=tensor(triangle(square(size)[0]))
-        ),
+        "outputs as samples' Cholesky factors": call(A=tensor(size.extent(64), triangle(ORDER))),
+        "a variational Gaussian process's large factor": call(A=tensor(triangle(square(size)[0]))),
     },
     # The operator computes singular values, and takes no more rows than columns.
     "_npi_norm": lambda size: {
-        "largest singular values of a stack of small matrices": call(
-            data=tensor(*batch_of_matrices(size))
-        ),
-        "the largest singular value of one matrix, as spectral normalisation divides by": call(
-            data=tensor(*single_matrix(size))
+        "largest singular values of small matrices": call(data=tensor(*batch_of_matrices(size))),
+        "one large matrix's, as spectral normalisation": call(data=tensor(*single_matrix(size))),
+    },
+    "linalg_gelqf": lambda size: {
+        "a stack of small matrices: LAPACK for each": call(A=tensor(size.extent(64), THIN, ORDER)),
+        "one matrix, as orthogonal initialisation of a layer with fewer outputs than inputs": call(
+            A=tensor(single_matrix(size)[0], 2 * single_matrix(size)[1])
         ),
     },
-    "linalg_gelqf": lambda size: [
-        {
-            WHY: "a stack of small matrices: a call of LAPACK for each",
-            "A": tensor(size.extent(64), THIN, ORDER),
-        },
-        {
-            WHY: "one matrix, as orthogonal initialisation of a layer with fewer outputs "
-            "than inputs",
-            "A": tensor(single_matrix(size)[0], 2 * single_matrix(size)[1]),
-        },
-    ],
     "linalg_makediag": lambda size: {
-        "a batch of variances as diagonal covariances, as a variational autoencoder's": call(
-            A=tensor(batch_of_matrices(size)[0], batch_of_matrices(size)[1])
-        ),
-        "one long vector of scales as a large matrix: almost all is writing zeros": call(
-            A=tensor(square(size)[0])
-        ),
+        "a VAE's variances as diagonal covariances": call(A=tensor(*batch_of_matrices(size)[:2])),
+        "one long vector of scales: almost all is writing zeros": call(A=tensor(square(size)[0])),
     },
 }
 add_rows(FAMILIES.add, VARIANTS)

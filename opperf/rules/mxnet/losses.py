@@ -53,9 +53,7 @@ DIFFERENCES = dict.fromkeys(
 )
 
 
-@FAMILIES.add(
-    "MakeLoss", "make_loss", replaces="its input is a loss, of which it sets the gradient"
-)
+@FAMILIES.add("MakeLoss", "make_loss", replaces="its input is a loss, whose gradient it sets")
 def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A computed loss, of which the operator only sets the gradient."""
     long, few = square(size), in_cache(size)
@@ -68,12 +66,8 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
         loss = tensor(*square(size), fill=POSITIVE)
         yield {"data": loss, "normalization": "batch", WHY: "the mean over the samples of a batch"}
         # About half of the losses are above the threshold.
-        yield {
-            "data": loss,
-            "normalization": "valid",
-            "valid_thresh": 1.25,
-            WHY: "the mean over the samples whose loss counts, for detection",
-        }
+        why = "the mean over the samples whose loss counts, for detection"
+        yield {"data": loss, "normalization": "valid", "valid_thresh": 1.25, WHY: why}
 
 
 @FAMILIES.add("SoftmaxOutput", replaces="its gradient is that of a loss, which labels decide")
@@ -81,35 +75,18 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels of whole samples, and of each pixel of a segmentation."""
     yield from scores_and_labels(size)
     long, *_ = scores_and_labels(size)
-    yield {
-        **long,
-        PHASE: "train",
-        WHY: "a classifier of about a thousand classes, training: another kernel than predicting",
-    }
-    yield {
-        **long,
-        "use_ignore": True,
-        "ignore_label": 0,
-        WHY: "a language model whose padding, the label zero, gets no gradient",
-    }
-    yield {
-        **long,
-        "out_grad": True,
-        WHY: "a classifier whose samples have weights, by which the gradient is multiplied",
-    }
+    yield {**long, PHASE: "train", WHY: "a classifier of about a thousand classes, training"}
+    yield {**long, "use_ignore": True, "ignore_label": 0, WHY: "a language model, padding ignored"}
+    yield {**long, "out_grad": True, WHY: "a classifier whose samples have weights"}
     maps = feature_maps(size)
     batch, classes, *extents = maps
-    yield {
-        WHY: "the classes of each pixel, as a network segments images",
-        "data": tensor(*maps),
-        "label": fixed(batch, *extents, fill=below(classes)),
-        "multi_output": True,
-    }
+    label = fixed(batch, *extents, fill=below(classes))
+    why = "the classes of each pixel, as a network segments images"
+    yield {WHY: why, "data": tensor(*maps), "label": label, "multi_output": True}
 
 
 TARGET = between(-1.0, 1.0)
-"""Fill of labels, other than that of predictions: equal specs make equal data, and where prediction
-and label are equal the gradient is zero."""
+"""Fill of labels, other than predictions': equal specs make equal data, and a gradient of zero."""
 
 REGRESSIONS = {
     "LinearRegressionOutput": (TARGET, "squared differences of {}, as an autoencoder's"),
@@ -123,10 +100,7 @@ REGRESSIONS = {
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions and labels, several numbers for each sample."""
     fill, why = entry_of(REGRESSIONS, operator)
-    for shape, what in (
-        (square(size), "a large batch"),
-        (in_cache(size), "a small batch, which stays in cache"),
-    ):
+    for shape, what in ((square(size), "a large batch"), (in_cache(size), "a small batch, cached")):
         made: Arguments = {"data": tensor(*shape), "label": fixed(*shape, fill=fill)}
         yield {**made, WHY: why.format(what)}
 

@@ -10,7 +10,7 @@ from opperf.operations.uses import Roles, Table, use
 from opperf.rules.bert import HEADS, WIDTH, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import LIST_LENGTH, square
+from opperf.rules.shapes import LIST_LENGTH, Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SIMPLEX, Arguments, call, fixed, named, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
@@ -39,7 +39,7 @@ def tensordot_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]
     return {"a": roles["x"], "b": roles["y"], "a_axes_summed": axes[0], "b_axes_summed": axes[1]}
 
 
-def tensordot_int_axes_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+def int_axes_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """Two tensors and the number of axes that are summed over; None for lists of axes."""
     if not isinstance(roles["axes"], int):
         return None
@@ -76,9 +76,7 @@ OPERATIONS: Table = {
     "_npi_solve": use("solve", "x=A right_hand_side=B"),
     "_npi_svd": use("svd", ONE),
     "_npi_tensordot": use("tensordot", tensordot_roles, to_arguments=tensordot_arguments),
-    "_npi_tensordot_int_axes": use(
-        "tensordot", f"{TWO} axes", to_arguments=tensordot_int_axes_arguments
-    ),
+    "_npi_tensordot_int_axes": use("tensordot", f"{TWO} axes", to_arguments=int_axes_arguments),
     "_npi_tensorinv": use("tensor_inverse", "x=a split=ind"),
     "_npi_tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
     "batch_dot": PRODUCT,
@@ -105,23 +103,20 @@ OPERATIONS: Table = {
 
 FAMILIES = Families()
 
-
 PRODUCT_OF = named("lhs rhs")
 BY_TRANSPOSE: Arguments = {"transpose_b": True}
 
 
-def products(
-    rows: int, wide: int, narrow: int, short: int, batch: tuple[int, ...] = ()
-) -> dict[str, Arguments]:
+def products(shape: Shape, narrow: int, short: int, batch: Shape = ()) -> dict[str, Arguments]:
     """The products of MXNet's utility."""
+    rows, wide = shape
     low, vector = tensor(*batch, rows, narrow), tensor(*batch, rows, 1)
     return {
         "large matrices, as a wide dense layer's of many samples: bound by arithmetic": PRODUCT_OF(
             tensor(*batch, rows, wide), tensor(*batch, wide, rows)
         ),
-        "narrow factors, the second transposed, as an update of low rank: bound by writing": (
-            PRODUCT_OF(low, low) | BY_TRANSPOSE
-        ),
+        "narrow factors, as a low-rank update: bound by writing": PRODUCT_OF(low, low)
+        | BY_TRANSPOSE,
         "a vector by a matrix, both transposed, as a classifier of one sample": (
             PRODUCT_OF(vector, tensor(*batch, short, rows)) | {"transpose_a": True} | BY_TRANSPOSE
         ),
@@ -129,38 +124,25 @@ def products(
 
 
 def batches(size: Preset) -> Rows:
-    """The products of batches of matrices, and those of attention: queries by keys, and values by
-    scores.
-
-    The batch grows with the size, and the matrices of the first products do not, so that the time
-    grows in proportion to the size.
-    """
+    """The products of batches, which alone grow with the size, and those of attention."""
     batch, length = tokens(size)
     heads = tensor(batch * HEADS, length, WIDTH)
     texts, kept = size.samples(4) * HEADS, size.extent(1024, least=16)
     cache = fixed(texts, kept, WIDTH)
-    generating = "GPT-2 generating for four texts"
+    gpt_2 = "GPT-2 generating for four texts"
     return {
-        **products(1000, 256, 10, 100, (size.extent(8),)),
-        "BERT-base, attention's scores: queries by keys, the second transposed": (
-            PRODUCT_OF(heads, heads) | BY_TRANSPOSE
-        ),
+        **products((1000, 256), 10, 100, (size.extent(8),)),
+        "BERT-base, attention's scores: queries by keys": PRODUCT_OF(heads, heads) | BY_TRANSPOSE,
         "BERT-base, attention's output: values weighted by scores": PRODUCT_OF(
             tensor(batch * HEADS, length, length, fill=SIMPLEX), heads
         ),
-        f"{generating}: a query of each head by its cache of 1024 keys": (
-            PRODUCT_OF(fixed(texts, 1, WIDTH), cache) | BY_TRANSPOSE
-        ),
-        f"{generating}: a cache of 1024 values weighted": PRODUCT_OF(
-            fixed(texts, 1, kept, fill=SIMPLEX), cache
-        ),
+        f"{gpt_2}: queries by 1024 keys": PRODUCT_OF(fixed(texts, 1, WIDTH), cache) | BY_TRANSPOSE,
+        f"{gpt_2}: 1024 values weighted": PRODUCT_OF(fixed(texts, 1, kept, fill=SIMPLEX), cache),
     }
 
 
 SINGLE: dict[str, Variants] = {
-    "dot": lambda size: products(
-        square(size)[0], square(size)[1], size.extent(10), size.extent(100)
-    )
+    "dot": lambda size: products(square(size), size.extent(10), size.extent(100))
 }
 add_rows(FAMILIES.add, SINGLE, replaces="it takes no batches")
 
@@ -169,15 +151,9 @@ add_rows(FAMILIES.add, BATCHES, replaces="it takes batches of matrices alone")
 
 VARIANTS: dict[str, Variants] = {
     "khatri_rao": lambda size: {
-        "two factors of 32 rows, those of a small tensor's CP decomposition": call(
-            args=tensors([tensor(32, size.extent(32))] * 2)
-        ),
-        "two factors of 64 rows, whose result is eight times as large": call(
-            args=tensors([tensor(64, size.extent(64))] * 2)
-        ),
-        "three factors of the CP decomposition of a tensor with four axes": call(
-            args=tensors([tensor(8, size.extent(100))] * LIST_LENGTH)
-        ),
+        "two factors of 32 rows, as CP's": call(args=tensors([tensor(32, size.extent(32))] * 2)),
+        "two of 64: an eightfold result": call(args=tensors([tensor(64, size.extent(64))] * 2)),
+        "three factors, four axes": call(args=tensors([tensor(8, size.extent(100))] * LIST_LENGTH)),
     }
 }
 add_rows(FAMILIES.add, VARIANTS)
@@ -188,10 +164,7 @@ KEYS = "bqhd,bkhd->bhqk"
 
 
 def einsum(size: Preset) -> Iterable[Arguments]:
-    """Operands of a transposed copy, of a sum of products along an axis, and of a matrix product.
-
-    The last are small, as the operator computes their product by loops, without a matrix library.
-    """
+    """A transposed copy, sums along an axis, and small products, which it computes without BLAS."""
     rows, columns = square(size)
     matrix, extent = tensor(rows, columns), size.extent(128)
     small = tensor(extent, extent)

@@ -44,9 +44,7 @@ CASTS = (
     (("int32", "int64"), "to integers, for indices"),
     (("float64", "float32"), "to another precision, as to double for long sums"),
 )
-"""Dtypes to cast to: a preferred one, and another where the tensor has that dtype already; and
-why."""
-
+"""Dtypes to cast to, the second where the tensor has the first already; and why."""
 
 SINGLE, HALF = "float32", "float16"
 
@@ -61,20 +59,15 @@ PRECISIONS: tuple[tuple[Callable[[Preset], Shape], str, str, str], ...] = (
 
 @FAMILIES.add("amp_multicast")
 def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of different dtypes to cast to the widest, and to the narrowest. On a CPU MXNet casts
-    lists with bfloat16 and refuses those with float16."""
+    """Lists to the widest dtype and to the narrowest; on a CPU they have no float16."""
     types = ("bfloat16", "float32", "bfloat16")
     casts = (
         (square, False, "square matrices to the widest dtype, as before they are added"),
         (tall, True, "samples' features to the narrowest dtype, which takes less memory"),
     )
     for shape, narrow, why in casts:
-        yield {
-            "data": tensors(tensor(*shape(size), dtype=dtype) for dtype in types),
-            "num_outputs": len(types),
-            "cast_narrow": narrow,
-            WHY: why,
-        }
+        data = tensors(tensor(*shape(size), dtype=dtype) for dtype in types)
+        yield {"data": data, "num_outputs": len(types), "cast_narrow": narrow, WHY: why}
 
 
 def in_python(size: Preset) -> Iterable[tuple[Shape, str]]:
@@ -121,17 +114,14 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     ):
         yield {"data": fixed(*shape), "bin_cnt": count, "range": (-4.0, 4.0), WHY: why}
     edges = tuple(float(edge) for edge in range(-4, 5))
-    yield {
-        "data": fixed(*square(size)),
-        "bins": fixed(len(edges), fill=literal(edges)),
-        WHY: "few bins by their edges, among which each element is searched for",
-    }
+    bins = fixed(len(edges), fill=literal(edges))
+    why = "few bins by their edges, among which each element is searched for"
+    yield {"data": fixed(*square(size)), "bins": bins, WHY: why}
 
 
 @FAMILIES.add("cast_storage", replaces="its tensors are of the storage format to convert from")
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix in each storage format, to convert to another. The dense one has no zeros: every
-    element or row is stored."""
+    """A matrix in each storage format, to convert to another; the dense one has no zeros."""
     yield {"data": tensor(*square(size)), "stype": "csr", WHY: "a dense matrix to compressed rows"}
     yield {"data": tensor(*square(size)), "stype": "row_sparse", WHY: "a dense gradient to rows"}
     yield {"data": few_texts(size), "stype": "default", WHY: "text to a dense matrix"}
@@ -144,18 +134,14 @@ FLOAT32 = 0
 
 @FAMILIES.add("_full", "_npi_full")
 def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape and value of a new tensor. MXNet 2's operator for NumPy takes the value in three
-    types, and the number of the one to use: 2 for floating point."""
+    """The shape and value of a new tensor, in MXNet 2 in three types: floating point is 2."""
     typed: Arguments = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
     for shape, why in filled(size):
         yield {"shape": shape, **value, WHY: why}
 
 
-@FAMILIES.add(
-    "_identity_with_attr_like_rhs",
-    replaces="it requires a tensor whose shape is that of the result",
-)
+@FAMILIES.add("_identity_with_attr_like_rhs", replaces="it requires a tensor of the result's shape")
 def alike(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape, of the second of which only the shape is used."""
     for shape, form in ((square(size), "square matrices"), (in_cache(size), "matrices in cache")):
@@ -222,22 +208,16 @@ VARIANTS: dict[str, Variants] = {
     },
     "_contrib_arange_like": lambda size: {
         "a number for each element of a square matrix": call(data=fixed(*square(size))),
-        "a number for each row, as the positions of a transformer's tokens": call(
-            data=fixed(*tall(size)), axis=0
-        ),
+        "a number for each row, as positions of tokens": call(data=fixed(*tall(size)), axis=0),
     },
-    "_contrib_getnnz": lambda size: {
-        "how many words a batch of documents has": call(data=text(size))
-    },
+    "_contrib_getnnz": lambda size: {"how many words some documents have": call(data=text(size))},
     "_npi_share_memory": lambda size: {
         f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}": call(
             a=tensor(*square(size), fill=POSITIVE), b=fixed(*square(size))
         )
     },
     "_npi_percentile": lambda size: {
-        "the median of each column, as to fill a feature's gaps": call(
-            a=fixed(*square(size)), q_scalar=50.0, axis=(0,)
-        ),
+        "medians of columns, to fill gaps": call(a=fixed(*square(size)), q_scalar=50.0, axis=(0,)),
         "the quartiles of each row, as box plots show": call(
             a=fixed(*square(size)), q=fixed(3, fill=literal((25.0, 50.0, 75.0))), axis=(1,)
         ),

@@ -44,12 +44,8 @@ def without_scale(operator: Operator, size: Preset) -> Iterable[Arguments]:
     roles = data_scale_and_shift(maps, maps[1], AT_LEAST_SINGLE)
     across_devices = operator.parameter("ndev") is not None
     convert = across_devices_arguments if across_devices else with_statistics
-    yield {
-        **convert(roles),
-        "fix_gamma": True,
-        PHASE: "train",
-        WHY: "Inception v3, whose normalisations learn a shift and no scale",
-    }
+    why = "Inception v3, whose normalisations learn a shift and no scale"
+    yield {**convert(roles), "fix_gamma": True, PHASE: "train", WHY: why}
 
 
 VARIANTS: dict[str, Variants] = {

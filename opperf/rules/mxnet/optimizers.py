@@ -49,9 +49,8 @@ FILLS: dict[str, Fill] = {
 """Fill of each tensor of an update."""
 
 MOMENTS = dict.fromkeys(("n", "g"), Fill("constant", 0.5))
-"""Fills of the running means of the gradient and of its square in `rmspropalex_update`. The update
-takes the root of the latter minus the square of the former. The two tensors' names are exchanged
-between MXNet 1 and 2, so that each has to exceed the square of the other."""
+"""Of running means in `rmspropalex_update`, which takes the root of one minus the other's square.
+MXNet 1 and 2 exchange their names, so that each has to exceed the square of the other."""
 
 SINGLE_ELEMENTS = frozenset({"r1", "r2", GRADIENT_SCALE})
 """Tensors of one element."""
@@ -64,9 +63,7 @@ MASTER_COPIES = {"weight": "weight32"}
 
 RATE, DECAY = 0.01, 1e-4
 
-VALUES: dict[str, Argument] = call(
-    lr=RATE, wd=DECAY, momentum=0.9, wd_lh=DECAY, eta=1.0, t=1, eps=1e-8
-)
+VALUES = call(lr=RATE, wd=DECAY, momentum=0.9, wd_lh=DECAY, eta=1.0, t=1, eps=1e-8)
 """Plain values of an update, for the arguments that it has. Other arguments keep their defaults."""
 
 LIST_VALUES = {"lrs": RATE, "learning_rates": RATE, "wds": DECAY, "etas": 1.0, "step_count": 1}
@@ -92,8 +89,7 @@ def is_mixed(operator: Operator) -> bool:
 def state_tensor(
     operator: Operator, name: str, shape: Shape, place: Callable[[str], str] = str
 ) -> TensorSpec:
-    """One tensor of an update, which takes no gradient. `place` returns the position of a named
-    tensor among the arguments; by default its name."""
+    """One tensor of an update. `place` returns a named tensor's position, by default its name."""
     fills = FILLS | MOMENTS if operator.name == "rmspropalex_update" else FILLS
     fill, dtype = fills[name], MASTER if name == GRADIENT_SCALE else REQUESTED
     if is_mixed(operator):
@@ -104,10 +100,8 @@ def state_tensor(
 
 def update(operator: Operator, shape: Shape) -> Arguments:
     """The arguments of an update of one weight."""
-    return {
-        **{p.name: state_tensor(operator, p.name, shape) for p in operator.tensors},
-        **select_values(operator, VALUES),
-    }
+    states = {p.name: state_tensor(operator, p.name, shape) for p in operator.tensors}
+    return {**states, **select_values(operator, VALUES)}
 
 
 ONE_WEIGHT = """
@@ -123,9 +117,8 @@ def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Parameters of real layers."""
     for shape, why in layer_parameters(size):
         yield {**update(operator, shape), WHY: why}
-    yield from uncorrected(
-        operator, update(operator, feed_forward(size)[0]), "BERT's feed-forward weights"
-    )
+    made = update(operator, feed_forward(size)[0])
+    yield from uncorrected(operator, made, "BERT's feed-forward weights")
 
 
 def uncorrected(operator: Operator, made: Arguments, why: str) -> Iterator[Arguments]:
@@ -204,11 +197,8 @@ GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {
 """Groups of parameters by a word of the operator's name."""
 
 
-SGD, MOMENTUM, ADAM = (
-    ("weight", "grad"),
-    ("weight", "grad", "mom"),
-    ("weight", "grad", "mean", "var"),
-)
+SGD = ("weight", "grad")
+MOMENTUM, ADAM = (*SGD, "mom"), (*SGD, "mean", "var")
 
 INTERLEAVED: dict[str, tuple[str, ...]] = {
     **{
@@ -229,9 +219,7 @@ INTERLEAVED: dict[str, tuple[str, ...]] = {
 def trailing_tensors(operator: Operator, count: int) -> list[TensorSpec]:
     """The tensors that follow those of all weights, of which there are `count`."""
     if operator.name.startswith("preloaded_"):
-        return [
-            fixed(count, fill=literal((value,) * count), dtype=MASTER) for value in (RATE, DECAY)
-        ]
+        return [fixed(count, fill=literal((rate,) * count), dtype=MASTER) for rate in (RATE, DECAY)]
     if operator.parameter("etas") is not None:
         dtype = MASTER if is_mixed(operator) else REQUESTED
         return [fixed(1, fill=FILLS[GRADIENT_SCALE], dtype=dtype)]
@@ -240,8 +228,7 @@ def trailing_tensors(operator: Operator, count: int) -> list[TensorSpec]:
 
 @FAMILIES.add(*INTERLEAVED)
 def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Parameters of a model, as many as MXNet's optimizers pass in one call, updated in place, as
-    the operator cannot infer the shapes of outputs."""
+    """As many parameters as MXNet's optimizers pass in one call, in place: it infers no outputs."""
     groups = next(made for word, made in GROUPS.items() if word in operator.name)
     for parameters, why in groups(size):
         made = multi_update(operator, parameters)
@@ -255,13 +242,11 @@ def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, count)
     lists: dict[str, Argument] = {name: (one,) * count for name, one in LIST_VALUES.items()}
     made = {
-        position_of(names, name, i): state_tensor(
-            operator, name, shape, partial(position_of, names, i=i)
-        )
+        place_of(names, name, i): state_tensor(operator, name, shape, partial(place_of, names, i=i))
         for i, shape in enumerate(parameters)
         for name in names
     }
-    weights = [position_of(names, "weight", i) for i in range(count)]
+    weights = [place_of(names, "weight", i) for i in range(count)]
     return {
         "data": tensors([*made.values(), *trailing_tensors(operator, count)]),
         **select_values(operator, {**VALUES, **lists, **counts}),
@@ -269,6 +254,6 @@ def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments
     }
 
 
-def position_of(names: tuple[str, ...], name: str, i: int) -> str:
+def place_of(names: tuple[str, ...], name: str, i: int) -> str:
     """The position of a tensor of the i-th weight in the list of all tensors."""
     return f"data.{i * len(names) + names.index(name)}"

@@ -43,12 +43,13 @@ SUM_LIMIT = LIMIT * 2**31 / SUM
 LOWEST = {SIGNED: -LIMIT, UNSIGNED: 0.0}
 """Lower end of the range, by dtype: unsigned numbers represent no negative ones."""
 
-DIGITS: dict[str, Fill] = {
-    SIGNED: below(128, start=-127),
-    UNSIGNED: below(256),
-    WIDE: below(SUM, start=-SUM),
-}
+DIGITS = {SIGNED: below(128, start=-127), UNSIGNED: below(256), WIDE: below(SUM, start=-SUM)}
 """Integers that represent the range, by dtype."""
+
+
+def real(*shape: int) -> TensorSpec:
+    """Numbers of the range to quantise."""
+    return fixed(*shape, fill=RANGE, dtype=FLOAT)
 
 
 def end(value: float) -> TensorSpec:
@@ -67,8 +68,7 @@ def digits(*shape: int, dtype: str = SIGNED) -> TensorSpec:
 
 
 def feature_maps(size: Preset) -> Shape:
-    """Shape of a batch of feature maps, whose channels are a multiple of 16, as vector instructions
-    for 8-bit numbers require."""
+    """Shape of feature maps, whose channels are a multiple of 16, as 8-bit instructions require."""
     return (size.images, 64, size.side(56), size.side(56))
 
 
@@ -91,8 +91,7 @@ def reshape(operator: Operator, size: Preset) -> Rows:
 def prepared(size: Preset, name: str) -> Arguments:
     """A matrix that is quantised; weights are also arranged for the processor."""
     why = "data or weights of a wide layer, before a product of 8-bit numbers"
-    made = fixed(*square(size), fill=RANGE, dtype=FLOAT)
-    return {WHY: why, name: made, "maxabs": end(LIMIT)}
+    return {WHY: why, name: real(*square(size)), "maxabs": end(LIMIT)}
 
 
 def histogram(size: Preset) -> Arguments:
@@ -189,8 +188,7 @@ ROWS: dict[str, Row] = {
         **ends("min_data", "max_data"),
         "axes": (1, 0),
     },
-    # Prepared weights, and the indices of half of their rows; the operator requires a multiple of
-    # 8.
+    # Prepared weights, and the indices of half of their rows, a multiple of 8.
     "_contrib_intgemm_take_weight": lambda size: {
         WHY: "the output layer's weights of the words a translator may choose from",
         "weight": digits(*square(size)),
@@ -210,14 +208,9 @@ add_rows(FAMILIES.add, ROWS)
 
 VARIANTS: dict[str, Variants] = {
     "_contrib_quantize_v2": lambda size: {
-        f"{what}, {how}": call(
-            data=fixed(*shape, fill=RANGE, dtype=FLOAT), out_type=SIGNED, **calibrated
-        )
+        f"{what}, {how}": call(data=real(*shape), out_type=SIGNED, **calibrated)
         for what, shape in outputs(size)
-        for how, calibrated in (
-            ("with its range from calibration", CALIBRATED),
-            ("whose range is found first", {}),
-        )
+        for how, calibrated in (("calibrated", CALIBRATED), ("whose range is found first", {}))
     },
     "_contrib_requantize": lambda size: {
         f"{what}, sums whose range is {how}": call(
@@ -253,27 +246,16 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "_contrib_quantize": lambda size: {
-        f"{what}, {how}": call(
-            data=fixed(*shape, fill=RANGE, dtype=FLOAT),
-            **ends("min_range", "max_range"),
-            out_type=out,
-        )
+        f"{what}, {how}": call(data=real(*shape), **ends("min_range", "max_range"), out_type=out)
         for what, shape in outputs(size)
-        for out, how in (
-            (UNSIGNED, "shifted to unsigned numbers"),
-            (SIGNED, "scaled to signed ones"),
-        )
+        for out, how in ((UNSIGNED, "shifted to unsigned ones"), (SIGNED, "scaled to signed ones"))
     },
     # The input has three axes: with two of them MXNet 1.9.1 crashes.
     "_contrib_quantize_asym": lambda size: {
         "an LSTM's input, with its range from calibration, not symmetric about zero": call(
-            data=fixed(*cube(size), fill=RANGE, dtype=FLOAT),
-            min_calib_range=-LIMIT / 2,
-            max_calib_range=LIMIT,
+            data=real(*cube(size)), min_calib_range=-LIMIT / 2, max_calib_range=LIMIT
         ),
-        "an LSTM's input, whose range is found first": call(
-            data=fixed(*cube(size), fill=RANGE, dtype=FLOAT)
-        ),
+        "an LSTM's input, whose range is found first": call(data=real(*cube(size))),
     },
     "_contrib_dequantize": lambda size: {
         f"{what}: {which}": call(
@@ -310,7 +292,7 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "_contrib_intgemm_maxabsolute": lambda size: [
-        {WHY: what, "data": fixed(*shape, fill=RANGE, dtype=FLOAT)} for what, shape in outputs(size)
+        {WHY: what, "data": real(*shape)} for what, shape in outputs(size)
     ],
 }
 add_rows(FAMILIES.add, VARIANTS)

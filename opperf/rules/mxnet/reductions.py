@@ -33,16 +33,12 @@ def reduction_roles(
     axis: Any = None, keepdims: bool = False, data: Any = None, a: Any = None
 ) -> dict[str, Any]:
     """A tensor and the axes it is reduced along; an empty list means all axes."""
-    return {
-        "x": a if data is None else data,
-        "axis": None if axis == () else axis,
-        "keepdims": keepdims,
-    }
+    x = a if data is None else data
+    return {"x": x, "axis": None if axis == () else axis, "keepdims": keepdims}
 
 
 def reduction_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """A tensor and a list of axes. For all axes the list is empty in `mx.nd`; in `mx.np`, where an
-    empty list means no axis, there is none."""
+    """A tensor and a list of axes. Of all it is empty in `mx.nd`; in `mx.np` that means no axis."""
     x: Roles = {operator.tensors[0].name: roles["x"]}
     if "axis" in roles:
         return {**x, "axis": as_list(roles["axis"])}
@@ -221,7 +217,6 @@ OPERATIONS: Table = merge(REDUCED, SORTED, CREATED)
 
 FAMILIES = Families()
 
-
 NORMS = {
     2: (
         "Euclidean norms of columns, as weight normalisation computes for each unit",
@@ -246,20 +241,14 @@ NORMS = {
 @FAMILIES.add("norm")
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The tensors of `along_one`, for the norms of order 2 and 1."""
+    name = operator.tensors[0].name
     for order, whys in NORMS.items():
         for shape, axis, why in along_one(size, whys):
-            yield {
-                operator.tensors[0].name: tensor(*shape),
-                "ord": order,
-                "axis": reduced_axes(axis),
-                WHY: why,
-            }
+            yield {name: tensor(*shape), "ord": order, "axis": reduced_axes(axis), WHY: why}
 
 
 INDEX = "int32"
-"""Dtype of the output's indices: float16, which may be the requested dtype, is exact up to 2048
-only."""
-
+"""Dtype of the output's indices: float16, which may be requested, is exact up to 2048 only."""
 
 FORMS = {
     "indices": "the places of each row's best scores, as the items to recommend",
@@ -271,8 +260,7 @@ FORMS = {
 
 
 def best(size: Preset) -> Iterable[Arguments]:
-    """A matrix, for a few elements of each row in every form of output, and one along the first
-    axis."""
+    """A matrix, for a few elements of each row in every form, and one along the first axis."""
     for form, why in FORMS.items():
         few: Arguments = {"k": size.extent(10, least=2), "ret_typ": form, "dtype": INDEX}
         yield {"data": tensor(*square(size)), **few, WHY: why}

@@ -70,8 +70,7 @@ OF_NUMPY = {
 
 
 def roles_of(names: str) -> ToRoles:
-    """The parameters by these names, which are theirs as numbers; tensors stand for those that are
-    None."""
+    """The parameters by these names, as numbers; tensors stand for those that are None."""
 
     def convert(
         size: Any, input1: Any = None, input2: Any = None, **numbers: Any
@@ -127,8 +126,7 @@ NOT_FINITE = dict.fromkeys(
 )
 
 SLOW = "negative_binomial"
-"""In the names of operators that take some 300 ns for an element, the logarithms of their densities
-included: as mixtures they draw from a gamma and from a Poisson distribution."""
+"""In names of operators that take some 300 ns an element, to draw from a gamma and a Poisson."""
 
 NARROW: Arguments = {DTYPE: "float16", TAGS: (HALF,)}
 DOUBLE: Arguments = {DTYPE: "float64"}
@@ -166,52 +164,35 @@ EMBEDDING = "an embedding's vectors in half precision, as {} draw them"
 
 NUMBERS: dict[str, tuple[Arguments, Arguments, str]] = {
     "random_uniform": (
-        {"low": 0.0, "high": 1.0},
-        {"low": -0.07, "high": 0.07, **NARROW},
+        *(call(low=0.0, high=1.0), {"low": -0.07, "high": 0.07, **NARROW}),
         EMBEDDING.format("Gluon's defaults"),
     ),
     "random_normal": (
-        {"loc": 0.0, "scale": 1.0},
-        {"loc": 0.0, "scale": 0.02, **NARROW},
+        *(call(loc=0.0, scale=1.0), {"loc": 0.0, "scale": 0.02, **NARROW}),
         EMBEDDING.format("transformers"),
     ),
     "random_gamma": (
         *(call(alpha=2.0, beta=1.0), call(alpha=0.1, beta=1.0)),
-        "a sparse Dirichlet's numbers, most near zero: a shape below 1, and a power of each",
+        "a sparse Dirichlet's numbers, most near zero: a shape below 1",
     ),
-    "random_exponential": (
-        *(call(lam=1.0), call(lam=1.0) | DOUBLE),
-        "waiting times in double precision, as a simulation's clock sums them",
-    ),
-    "random_poisson": (
-        *(call(lam=4.0), call(lam=100.0)),
-        "counts of about 100, as the photons of a bright pixel: drawn by rejection",
-    ),
-    "random_binomial": (
-        *(call(n=10, p=0.5), call(n=1000, p=0.3)),
-        "successes of 1000 trials, as visitors who buy",
-    ),
-    "random_negative_binomial": (
-        *(call(k=4, p=0.5), call(k=2, p=0.01)),
-        "counts of hundreds, as reads of abundant genes: drawn by rejection",
-    ),
+    "random_exponential": (call(lam=1.0), call(lam=1.0) | DOUBLE, "a simulation's waiting times"),
+    "random_poisson": (call(lam=4.0), call(lam=100.0), "a bright pixel's photons, by rejection"),
+    "random_binomial": (call(n=10, p=0.5), call(n=1000, p=0.3), "visitors of 1000 who buy"),
+    "random_negative_binomial": (call(k=4, p=0.5), call(k=2, p=0.01), "reads of abundant genes"),
     "random_generalized_negative_binomial": (
         *(call(mu=2.0, alpha=0.5), call(mu=100.0, alpha=2.0)),
         "counts of about 100 of a large dispersion: a gamma's shape below 1, and rejection",
     ),
     # The operator takes integer dtypes only, and the engine would set the requested one.
     "random_randint": (
-        {"low": 0, "high": 100, "dtype": "int32"},
-        {"low": 0, "high": 2**40, "dtype": "int64"},
+        *(call(low=0, high=100, dtype="int32"), call(low=0, high=2**40, dtype="int64")),
         "positions of a corpus's tokens, beyond the range of int32",
     ),
 }
-"""Scalar parameters of distributions by the operator: ordinary ones, and those of another algorithm
-or dtype, with why."""
+"""Scalar parameters: ordinary ones, and those of another algorithm or dtype, with why."""
 
 FORMS = ("a matrix of long rows", "many short rows")
 """Descriptions of the two shapes of draws."""
-
 
 LIKE = {
     f"_{name}_like": name for name in NUMBERS if name not in ("random_binomial", "random_randint")
@@ -251,11 +232,7 @@ PARAMETERS: dict[str, Fill] = {
 
 @FAMILIES.add("sample_multinomial", "sample_categorical")
 def categories(operator: Operator, size: Preset) -> Rows:
-    """Probabilities in each row, and the number of draws; also with the draws' log-probabilities.
-
-    In MXNet 2 this operator is called categorical, and multinomial is one that counts the draws of
-    each class.
-    """
+    """Probabilities in each row, and draws. In MXNet 2 it is categorical; multinomial counts."""
     data, shape = tensor(*tall(size), fill=SIMPLEX), (size.extent(10),)
     if operator.parameter("n"):
         trials = fixed(data.shape[0], fill=below(20, start=1))
@@ -263,21 +240,14 @@ def categories(operator: Operator, size: Preset) -> Rows:
         return {why: without_gradients(call(n=trials, p=data))}
     words = tensor(size.images, size.extent(50_257), fill=SIMPLEX)
     return {
-        "GPT-2's next token of each of a few texts, of all its words": without_gradients(
-            call(data=words, shape=(1,))
-        ),
-        "a few classes by each row's probabilities, as the topics of documents": without_gradients(
-            call(data=data, shape=shape)
-        ),
-        "actions with their log-probabilities, as policy gradients need them": call(
-            data=data, shape=shape, get_prob=True
-        ),
+        "GPT-2's next token of a few texts": without_gradients(call(data=words, shape=(1,))),
+        "few classes each, as documents' topics": without_gradients(call(data=data, shape=shape)),
+        "actions with their log-probabilities": call(data=data, shape=shape, get_prob=True),
     }
 
 
 class OfEach(NamedTuple):
-    """Draws of `mx.np` by numbers, and by tensors of parameters, whose gradients MXNet has of
-    some."""
+    """Draws of `mx.np` by numbers, and by tensors of parameters, some with gradients."""
 
     numbers: Arguments
     fills: tuple[Fill, ...]
@@ -295,28 +265,15 @@ UNIFORM = OfEach(
 )
 
 NUMPY = {
-    "_npi_normal": OfEach(
-        LOC_AND_SCALE,
-        (NORMAL, POSITIVE),
-        "latent numbers by a mean and a deviation each, as a variational autoencoder",
-    ),
-    "_npi_normal_n": OfEach(
-        LOC_AND_SCALE,
-        (NORMAL, POSITIVE),
-        "populations by a mean and a deviation of each number, as evolution strategies",
-    ),
+    "_npi_normal": OfEach(LOC_AND_SCALE, (NORMAL, POSITIVE), "latent numbers by mean and scale"),
+    "_npi_normal_n": OfEach(LOC_AND_SCALE, (NORMAL, POSITIVE), "evolution strategies' populations"),
     "_npi_uniform": UNIFORM,
     "_npi_uniform_n": UNIFORM,
-    "_npi_gumbel": OfEach(
-        LOC_AND_SCALE, (NORMAL,), "scores of classes with noise, whose largest is a draw of a class"
-    ),
+    "_npi_gumbel": OfEach(LOC_AND_SCALE, (NORMAL,), "scores of classes with noise about each"),
     "_npi_laplace": OfEach(LOC_AND_SCALE, (NORMAL,), "answers to queries with noise about each"),
     "_npi_logistic": OfEach(LOC_AND_SCALE, (NORMAL,), "scores of gates with noise about each"),
     "_npi_gamma": OfEach(
-        {"shape": 2.0, "scale": 1.0},
-        (between(0.1, 0.9),),
-        "a sparse Dirichlet's numbers, each by a shape of its own below 1",
-        gradient=False,
+        {"shape": 2.0, "scale": 1.0}, (between(0.1, 0.9),), "sparse Dirichlets", gradient=False
     ),
     "_npi_bernoulli": OfEach(
         {"prob": 0.5, "logit": None, "is_logit": False},
@@ -328,9 +285,7 @@ NUMPY = {
     "_npi_rayleigh": OfEach({"scale": 1.0}, (POSITIVE,), "amplitudes by each user's strength"),
     "_npi_pareto": OfEach({"a": 2.0}, (ABOVE_ONE,), "losses by the tail of each contract"),
     "_npi_powerd": OfEach({"a": 2.0}, (POSITIVE,), "shares by a power each", gradient=False),
-    "_npi_weibull": OfEach(
-        {"a": 2.0}, (POSITIVE,), "lifetimes by a shape each, of parts that fail early or wear out"
-    ),
+    "_npi_weibull": OfEach({"a": 2.0}, (POSITIVE,), "lifetimes by a shape each, early or late"),
 }
 """Parameters of `mx.np`'s distributions."""
 
@@ -370,9 +325,7 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "_npi_multinomial": lambda size: {
-        "throws of a die, counted by its faces, in many repetitions": call(
-            n=20, pvals=(1 / 6,) * 6, size=line(size)
-        )
+        "throws of a die, counted by its faces": call(n=20, pvals=(1 / 6,) * 6, size=line(size))
     },
 }
 add_rows(FAMILIES.add, VARIANTS)

@@ -27,8 +27,7 @@ def recurrent_roles(
     mode: str,
     state_cell: Any = None,
 ) -> dict[str, Any]:
-    """The layers' inputs, with the vector of parameters split into matrices of weights and vectors
-    of biases."""
+    """The layers' inputs, with parameters split into matrices of weights and vectors of biases."""
     directions = 2 if bidirectional else 1
     assert len(state) == num_layers * directions
     later = 2 * directions * (num_layers - 1)
@@ -52,8 +51,7 @@ def recurrent_roles(
 
 
 def recurrent_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The layers' arguments, with weights and biases in one vector, and the sizes that MXNet takes
-    beside it."""
+    """The layers' arguments, weights and biases in one vector, and the sizes that MXNet takes."""
     tensors = (*roles["weights"], *roles["biases"])
     state = roles["state"]
     directions = 2 if roles["bidirectional"] else 1
@@ -102,16 +100,13 @@ REPLACING: dict[str, Row] = {"_rnn_param_concat": parameters}
 add_rows(FAMILIES.add, REPLACING, replaces="what it joins are the weights of a recurrent layer")
 
 VARIANTS: dict[str, Variants] = {
-    # Those of one length take no gradient: its computation writes out of bounds in MXNet 1.9.1 and
-    # 2.0, which crashes.
+    # Those of one length take no gradient, which writes out of bounds in MXNet 1.9.1 and 2.0.
     "SequenceLast": lambda size: {
         "a length for each sequence: its last word before the padding, for a classifier": call(
             data=tensor(*cube(size)), sequence_length=lengths(size), use_sequence_length=True
         ),
         "sequences of one length, of which the last step is copied": call(data=fixed(*cube(size))),
-        "the same with batches along the first axis, as data loaders make them": call(
-            data=fixed(*cube(size)), axis=1
-        ),
+        "batches along the first axis, as data loaders'": call(data=fixed(*cube(size)), axis=1),
     }
 }
 add_rows(FAMILIES.add, VARIANTS)

@@ -23,8 +23,7 @@ def reshape_roles(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def pad_roles(data: Any, mode: str, pad_width: Any) -> dict[str, Any]:
-    """A tensor, the mode, and pairs of widths, before and after each axis, from MXNet's flat list
-    of them."""
+    """A tensor, the mode, and pairs of widths of each axis, from MXNet's flat list of them."""
     pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     return {"x": data, "mode": mode, "widths": pairs}
 
@@ -32,8 +31,7 @@ def pad_roles(data: Any, mode: str, pad_width: Any) -> dict[str, Any]:
 def split_roles(
     data: Any, indices: tuple[int, ...] = (), axis: int = 1, sections: int = 0, num_outputs: int = 0
 ) -> dict[str, Any]:
-    """A tensor, the axis, and a number of equal parts or the starts of all parts but the first,
-    which MXNet's list has too."""
+    """A tensor, the axis, and equal parts or starts of all but the first, which MXNet has too."""
     return {"x": data, "axis": axis, "parts": sections or num_outputs, "starts": tuple(indices[1:])}
 
 
@@ -43,9 +41,7 @@ def crop_roles(
     """Images, the size to cut out, which may be another image's, and its offset."""
     size = h_w or data[1].shape[2:]
     if center_crop:
-        offset = [
-            (all_of - part) // 2 for all_of, part in zip(data[0].shape[2:], size, strict=True)
-        ]
+        offset = [(whole - part) // 2 for whole, part in zip(data[0].shape[2:], size, strict=True)]
     return {"data": data[0], "offset": tuple(offset), "size": tuple(size)}
 
 
@@ -75,8 +71,7 @@ def split_along(axis: int) -> Use:
 def unstack_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     """A tensor, the axis, and its extent, which the operator takes as the number of parts."""
     x, axis = roles["x"], roles["axis"]
-    assert isinstance(x, TensorSpec)
-    assert isinstance(axis, int)
+    assert isinstance(x, TensorSpec) and isinstance(axis, int)
     return {"data": x, "axis": axis, "num_outputs": x.shape[axis]}
 
 
@@ -185,7 +180,6 @@ PHONEMES = 128
 LONGEST = 8
 """Frames of a phoneme, at most: a tenth of a second."""
 
-
 PROJECTED = 3
 """Queries, keys and values."""
 
@@ -213,49 +207,29 @@ QUERIES_KEYS_VALUES = "queries, keys and values of GPT-2, from one dense layer"
 
 VARIANTS: dict[str, Variants] = {
     "Reshape": lambda size: {
-        "a matrix to one vector, as gradients laid flat": call(
-            data=tensor(*square(size)), shape=(-1,)
-        ),
-        "a matrix to another of as many elements: a copy": call(
-            data=tensor(*square(size)), shape=square(size)[::-1]
-        ),
-        "samples of any shape to rows, for a dense layer": call(
-            data=tensor(*cube(size)), shape=(0, -1)
-        ),
+        "a matrix to one vector, as flat gradients": call(data=tensor(*square(size)), shape=(-1,)),
+        "a matrix to another: a copy": call(data=tensor(*square(size)), shape=square(size)[::-1]),
+        "samples to rows, for a dense layer": call(data=tensor(*cube(size)), shape=(0, -1)),
     },
     "reshape_like": lambda size: {
-        "a matrix to another's vector, as predictions are paired with labels": call(
-            lhs=tensor(*square(size)), rhs=fixed(*vector(size))
-        ),
-        "a vector to another's matrix, as Gluon's losses give labels the predictions' shape": call(
-            lhs=tensor(*vector(size)), rhs=fixed(*square(size))
-        ),
+        "predictions to labels' vector": call(lhs=tensor(*square(size)), rhs=fixed(*vector(size))),
+        "labels to predictions' matrix": call(lhs=tensor(*vector(size)), rhs=fixed(*square(size))),
     },
     "shape_array size_array": lambda size: {
-        f"feature maps' extents, as an exported graph reads them: {MOSTLY_DISPATCH}": call(
-            data=tensor(*feature_maps(size))
-        )
+        f"feature maps' extents: {MOSTLY_DISPATCH}": call(data=tensor(*feature_maps(size)))
     },
     "Flatten": lambda size: {
-        "sequences to rows, before a dense layer that reads all time steps": call(
-            data=tensor(*cube(size))
-        ),
+        "sequences to rows, before a dense layer of all steps": call(data=tensor(*cube(size))),
         "feature maps to rows, before a classifier's dense layer": call(data=tensor(*images(size))),
     },
     "depth_to_space": lambda size: {
-        "channels to blocks of pixels, as the sub-pixel upsampling of super-resolution": call(
-            data=tensor(*images(size)), block_size=TIMES
-        )
+        "sub-pixel upsampling of images": call(data=tensor(*images(size)), block_size=TIMES)
     },
     "space_to_depth": lambda size: {
-        "blocks of pixels to channels, as detectors halve the extents without a loss": call(
-            data=tensor(*images(size)), block_size=TIMES
-        )
+        "blocks to channels, as detectors": call(data=tensor(*images(size)), block_size=TIMES)
     },
     "Pad": lambda size: {
-        PADDING[mode]: call(
-            data=tensor(*images(size)), mode=mode, pad_width=(*[0] * 4, *[TIMES] * 4)
-        )
+        PADDING[mode]: call(data=tensor(*images(size)), mode=mode, pad_width=(0,) * 4 + (2,) * 4)
         for mode in ("constant", "edge", "reflect")
     },
     "broadcast_axis": lambda size: {
@@ -307,9 +281,7 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "_npi_diag_indices_from": lambda size: {
-        "the indices of a matrix's diagonal, as to add a constant there": call(
-            data=fixed(*square(size))
-        )
+        "a matrix's diagonal, as to add a constant there": call(data=fixed(*square(size)))
     },
     "_npi_repeats": lambda size: {
         "rows a number of times each, as speech repeats phonemes by their duration": call(

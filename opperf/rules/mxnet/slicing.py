@@ -25,8 +25,7 @@ def middle(shape: Shape) -> tuple[Shape, Shape]:
 
 @FAMILIES.add("slice")
 def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices, of which the middle is taken, every other element of it, and the middle of feature
-    maps."""
+    """The middle of matrices, every other element of it, and the middle of feature maps."""
     every_other: Arguments = {"step": (2, 2)}
     for shape, step, why in (
         (square(size), {}, "the middle of a matrix, half of each long row, as an image's crop"),
@@ -37,18 +36,13 @@ def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"data": tensor(*shape), "begin": begin, "end": end, **step, WHY: why}
     batch, channels, *extent = feature_maps(size)
     top, bottom = middle(tuple(extent))
-    yield {
-        "data": tensor(batch, channels, *extent),
-        "begin": (0, 0, *top),
-        "end": (batch, channels, *bottom),
-        WHY: "the middle of feature maps, as U-Net crops those that it joins",
-    }
+    data, begin, end = tensor(*feature_maps(size)), (0, 0, *top), (batch, channels, *bottom)
+    yield {"data": data, "begin": begin, "end": end, WHY: "the middle of maps, as U-Net crops them"}
 
 
 @FAMILIES.add("slice_axis")
 def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, of which half of the rows is taken, and half of the columns, the first token of
-    sentences, and half of the channels."""
+    """Half of a matrix's rows, of its columns, sentences' first token, and half of the channels."""
     shape = square(size)
     for axis, why in (
         (0, "the first half of the rows, in one copy, as one of two devices' share of a batch"),
@@ -57,20 +51,14 @@ def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2, WHY: why}
     first = "the first token of BERT-base's sentences, which its classifier reads"
     yield {"data": tensor(*few_sentences(size)), "axis": 1, "begin": 0, "end": 1, WHY: first}
+    maps = tensor(*network_maps(size, 116, 28, 28))
     half = "ShuffleNet v2, stage 2: half of the channels, for a block's first branch"
-    yield {
-        "data": tensor(*network_maps(size, 116, 28, 28)),
-        "axis": 1,
-        "begin": 0,
-        "end": 58,
-        WHY: half,
-    }
+    yield {"data": maps, "axis": 1, "begin": 0, "end": 58, WHY: half}
 
 
 @FAMILIES.add("slice_like")
 def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, of which the corner of another's shape is taken, along both axes and along one, and
-    feature maps along height and width."""
+    """A corner of another's shape, along both axes and one; feature maps along height and width."""
     rows, columns = square(size)
     matrix, like = tensor(rows, columns), fixed(rows // 2, columns // 2)
     mask = "the corner of a matrix, as a causal mask for sentences of another's length"
@@ -78,12 +66,9 @@ def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     positions = "as many rows as another has, as positions' embeddings for its length"
     yield {"data": matrix, "shape_like": like, "axes": (0,), WHY: positions}
     batch, channels, height, width = feature_maps(size)
-    yield {
-        "data": tensor(batch, channels, height, width),
-        "shape_like": fixed(batch, channels, height // 2, width // 2),
-        "axes": (2, 3),
-        WHY: "feature maps to another's height and width, for fully convolutional networks",
-    }
+    like = fixed(batch, channels, height // 2, width // 2)
+    why = "feature maps to another's height and width, for fully convolutional networks"
+    yield {"data": tensor(*feature_maps(size)), "shape_like": like, "axes": (2, 3), WHY: why}
 
 
 VARIANTS: dict[str, Variants] = {

@@ -51,11 +51,9 @@ WHOLE = 1.0
 WIDTH = 128
 """Width of an embedding, and of the first layer of a model of text."""
 
-
 DOCUMENTS = 1024
 FEW_DOCUMENTS = 256
-"""Documents of a batch whose result is dense, and has a hundred times as many elements as are
-stored."""
+"""Documents of a batch whose dense result has a hundred times as many elements as are stored."""
 
 CLASSES = 16
 """Rows of a dense matrix by which text is multiplied from the left."""
@@ -92,10 +90,7 @@ def rows(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
 MAKERS = {CSR: text, ROWS: rows}
 OF_DENSE_RESULT = {CSR: few_texts, ROWS: rows}
 
-WHYS = {
-    CSR: "a batch of bags of words, in compressed rows",
-    ROWS: "the rows of an embedding that a batch uses",
-}
+WHYS = {CSR: "bags of words in compressed rows", ROWS: "the rows of an embedding that a batch uses"}
 
 
 NONE, OWN = "none", ""
@@ -167,18 +162,12 @@ def sparse_unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     one = next(OF_ONE[name] for name in operator.names if name in OF_ONE)
     makers = OF_DENSE_RESULT if one.of_csr == DENSE else MAKERS
     for layout, gradient in ((CSR, one.of_csr), (ROWS, one.of_rows)):
-        yield {
-            operator.tensors[0].name: differentiated(
-                makers[layout](size, domain(operator)), gradient
-            ),
-            **one.values,
-            WHY: WHYS[layout],
-        }
+        made = differentiated(makers[layout](size, domain(operator)), gradient)
+        yield {operator.tensors[0].name: made, **one.values, WHY: WHYS[layout]}
 
 
 class Binary(NamedTuple):
-    """Pairs of layouts for which an operator of two tensors has kernels, each with the layout of
-    the gradients, and the tensors' fills. The same kernels serve the opposite order."""
+    """Pairs of layouts with kernels, in any order, the layout of their gradients, and fills."""
 
     kernels: tuple[tuple[str, str, str], ...]
     left: Fill = NORMAL
@@ -197,7 +186,7 @@ def beside_dense(gradient: str) -> tuple[tuple[str, str, str], ...]:
 
 OF_TWO: dict[str, Binary] = {
     **dict.fromkeys(
-        ("elemwise_add", "elemwise_sub"), Binary((*alike(OWN, OWN), *beside_dense(DENSE)))
+        ("elemwise_add", "elemwise_sub"), Binary(alike(OWN, OWN) + beside_dense(DENSE))
     ),
     "elemwise_mul": Binary((*alike(OWN, NONE), *beside_dense(NONE))),
     # Division by what is not stored is division by zero.
@@ -221,17 +210,12 @@ def sparse_pairs(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for left, right, gradient in pair.kernels:
         makers = OF_DENSE_RESULT if right == DENSE else MAKERS
         first = makers[left](size, pair.left)
-        second = (
-            tensor(*first.shape, fill=pair.right)
-            if right == DENSE
-            else MAKERS[right](size, pair.right)
-        )
+        dense = tensor(*first.shape, fill=pair.right)
+        second = dense if right == DENSE else MAKERS[right](size, pair.right)
         of_second = NONE if operator.name in UNUSED else gradient
-        yield {
-            one: differentiated(first, gradient),
-            other: differentiated(second, of_second),
-            WHY: f"{WHYS[left]}, and {'as many more' if left == right else 'a dense tensor'}",
-        }
+        made = {one: differentiated(first, gradient), other: differentiated(second, of_second)}
+        more = "as many more" if left == right else "a dense tensor"
+        yield {**made, WHY: f"{WHYS[left]}, and {more}"}
 
 
 @FAMILIES.also("broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_div")
@@ -240,13 +224,9 @@ def sparse_broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     scales = operator.name in ("broadcast_mul", "broadcast_div")
     fill, gradient = (POSITIVE, NONE) if scales else (NORMAL, DENSE)
     _, words = text_shape(size)
-    yield {
-        "lhs": differentiated(text(size) if scales else few_texts(size), gradient),
-        "rhs": differentiated(tensor(1, words, fill=fill), gradient),
-        WHY: "text scaled word by word, as tf-idf"
-        if scales
-        else "text shifted word by word, as to a mean of zero",
-    }
+    why = "text scaled word by word, as tf-idf" if scales else "text shifted to a mean of zero"
+    lhs = differentiated(text(size) if scales else few_texts(size), gradient)
+    yield {"lhs": lhs, "rhs": differentiated(tensor(1, words, fill=fill), gradient), WHY: why}
 
 
 @FAMILIES.also("dot")
@@ -273,12 +253,7 @@ def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (text_1, few, by_rows, f"{gradient}, from the gradient of few documents"),
         (mixes, text_1, {"forward_stype": CSR}, "mixes of documents, in compressed rows"),
         (mixes, text_1, dense, "mixes of documents, as a dense matrix"),
-        (
-            fixed(CLASSES, words),
-            text_1,
-            {"transpose_b": True, **dense},
-            "weights of few classes by documents",
-        ),
+        (fixed(CLASSES, words), text_1, {"transpose_b": True, **dense}, "few classes by documents"),
     ):
         yield {"lhs": lhs, "rhs": rhs, **values, WHY: why}
 
@@ -304,11 +279,7 @@ ONE_ROW: dict[str, Row] = {
         "args": tensors([differentiated(rows(size), OWN)] * LIST_LENGTH),
         WHY: "row-sparse gradients of an embedding used in several places",
     },
-    "Concat": lambda size: {
-        "data": tensors([text(size)] * LIST_LENGTH),
-        "dim": 0,
-        WHY: "batches of documents, joined",
-    },
+    "Concat": lambda size: {"data": (text(size),) * LIST_LENGTH, "dim": 0, WHY: "joined documents"},
     "take": lambda size: {
         "a": text(size),
         "indices": fixed(size.extent(256), fill=below(text_shape(size)[0]), dtype=INDEX),

@@ -1,9 +1,5 @@
-"""Sparse tensors that are drawn at random, reset and copied; and updates of an embedding's weights
-by a row-sparse gradient, which few of the rows have.
-
-A lazy update leaves the other rows, and their state, as they are. The weights are updated in place,
-as an update writes only the gradient's rows.
-"""
+"""Sparse tensors drawn at random, reset and copied; and updates in place of an embedding's weights
+by a row-sparse gradient, of which a lazy one leaves the other rows and their state as they are."""
 
 from __future__ import annotations
 
@@ -24,12 +20,10 @@ from opperf.rules.values import REQUESTED, ZEROS, Arguments, same, sparse
 FAMILIES = Families()
 
 LAZY = ("sgd_update", "sgd_mom_update", "adam_update")
-"""Updates with a kernel for row-sparse gradients of dense weights. Others that accept them, such as
-`ftrl_update`, make the gradient dense first."""
+"""Updates with a kernel for row-sparse gradients of dense weights; others make them dense first."""
 
 STANDARD = ("sgd_mom_update", "adam_update")
-"""Updates with another kernel for these that writes all rows: momentum moves those without a
-gradient too."""
+"""Updates with another that writes all rows: momentum moves those without a gradient too."""
 
 ROWS_ONLY = ("sgd_update", "sgd_mom_update", "adam_update", "ftrl_update")
 """Updates with a kernel for weights and state that are row-sparse as well."""
@@ -42,8 +36,7 @@ def row_sparse(value: Argument, density: float) -> TensorSpec:
 
 
 def with_layouts(arguments: Arguments, *stored: str) -> Arguments:
-    """The arguments of an update with a row-sparse gradient, with those that are named row-sparse
-    with all rows, and with the weights as the output."""
+    """The arguments with a row-sparse gradient, those named with all rows, weights as output."""
     whole = {name: row_sparse(arguments[name], WHOLE) for name in stored}
     made: Arguments = {**arguments, "grad": row_sparse(arguments["grad"], OF_BATCH), **whole}
     weight = made["weight"]
@@ -69,17 +62,13 @@ def sparse_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     if operator.name in STANDARD:
         own = {**arguments, "lazy_update": False}
         yield {**with_layouts(own), WHY: "update of all rows of an embedding"}
-        yield {
-            **with_layouts(own, "weight"),
-            WHY: "update of all rows of row-sparse weights with a dense state",
-        }
+        yield {**with_layouts(own, "weight"), WHY: "update of all rows of row-sparse weights"}
     yield {**all_sparse(arguments), WHY: SERVED.format("update")}
 
 
 @FAMILIES.add("_sparse_adagrad_update", "_contrib_group_adagrad_update")
 def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse gradient, without a decay of weights, which one operator does not support, or
-    with one element of history for each row."""
+    """A row-sparse gradient, without a decay of weights, or with a history of each row."""
     rows, width = table_shape(size)
     arguments, what = {**update(operator, (rows, width)), "wd": 0.0}, "AdaGrad"
     if operator.name == "_contrib_group_adagrad_update":
