@@ -69,8 +69,7 @@ def as_by_rule(
             missed.append(name)
         made = _made(table[name], asked) if name in table else None
         if value.fill == Fill():
-            own = made or _of_rule(framework, operator, place, asked)
-            return _with(value, own, arguments)
+            return _with(value, made or _of_rule(framework, operator, place, asked), arguments)
         is_decided = made is not None and made.distribution in ARRANGED
         if made is not None and is_decided and value.fill.distribution == "integers":
             return _with(value, made, arguments)

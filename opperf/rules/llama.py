@@ -32,8 +32,7 @@ def prompt(size: Preset) -> int:
 
 def steps(size: Preset) -> tuple[tuple[int, str], ...]:
     """Numbers of tokens that a layer takes at once, and why."""
-    text = prompt(size)
     return (
-        (text, "Llama 3 8B, feed-forward block, reading 2048 tokens: bound by arithmetic"),
+        (prompt(size), "Llama 3 8B, feed-forward block, reading 2048 tokens: bound by arithmetic"),
         (1, "Llama 3 8B, feed-forward block, generating: bound by reading the weights"),
     )

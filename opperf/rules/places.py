@@ -162,8 +162,7 @@ def _entries_used(
 ) -> Iterator[RulePlace]:
     """Yields the entries of an operator, or of its operation, in the tables that a family reads."""
     known = vars(sys.modules.get(family.__module__, sys))
-    code = code_of(family)
-    used = set(_globals_read(code))
+    used = set(_globals_read(code_of(family)))
     for name in tuple(used):
         helper = known.get(name)
         if isinstance(helper, FunctionType) and helper.__code__.co_filename == file:
@@ -239,10 +238,9 @@ def _lines_of_whys(file: str) -> Mapping[str, int]:
     rows: dict[ast.AST, int] = {}
     for node in ast.walk(_tree(file)):
         if isinstance(node, ast.Dict):
-            keyed = zip(node.keys, node.values, strict=True)
             rows |= {
                 value: node.lineno
-                for key, value in keyed
+                for key, value in zip(node.keys, node.values, strict=True)
                 if isinstance(key, ast.Name) and key.id == "WHY"
             }
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -40,8 +40,7 @@ def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
             # NumPy's dtypes are types of numbers, which have a shape.
             found[name] = tuple(value.shape)
         elif isinstance(value, (list, tuple)):
-            elements = {f"{name}.{i}": element for i, element in enumerate(value)}
-            found |= shapes_by_place(elements)
+            found |= shapes_by_place({f"{name}.{i}": element for i, element in enumerate(value)})
     return found
 
 

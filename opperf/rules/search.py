@@ -58,14 +58,9 @@ SHAPES: tuple[Shape, ...] = (
 differ unless they have to be equal, and are even where an operator may divide them."""
 
 FOLLOWERS: tuple[Callable[[Shape], Shape], ...] = (
-    lambda shape: shape,
-    lambda shape: UNKNOWN,
-    lambda shape: shape[1:2] or shape,
-    lambda shape: shape[-1:],
-    lambda shape: shape[:1],
-    lambda shape: (1,),
-    lambda shape: (4, *shape[1:]),
-    lambda shape: (*shape[:-2], *shape[:-3:-1]),
+    *(lambda shape: shape, lambda shape: UNKNOWN, lambda shape: shape[1:2] or shape),
+    *(lambda shape: shape[-1:], lambda shape: shape[:1], lambda shape: (1,)),
+    *(lambda shape: (4, *shape[1:]), lambda shape: (*shape[:-2], *shape[:-3:-1])),
     lambda shape: (2, 4),
 )
 """Shape of the other tensors, from the first one's: the same; inferred by the framework; one
@@ -88,12 +83,8 @@ FILLS: tuple[Fill, ...] = (NORMAL, PROBABILITY, ABOVE_ONE, POSITIVE_DEFINITE)
 """Fills that are tried in turn while an output has NaN."""
 
 VALUES: dict[Kind, tuple[Argument, ...]] = {
-    Kind.INT: (1, 2, 0, 4),
-    Kind.FLOAT: (0.5, 1.0, 2.0),
-    Kind.BOOL: (False, True),
-    Kind.FLOATS: ((0.5,), (0.5, 0.5)),
-    Kind.STRING: ("float32",),
-    Kind.OTHER: (1,),
+    **{Kind.INT: (1, 2, 0, 4), Kind.FLOAT: (0.5, 1.0, 2.0), Kind.BOOL: (False, True)},
+    **{Kind.FLOATS: ((0.5,), (0.5, 0.5)), Kind.STRING: ("float32",), Kind.OTHER: (1,)},
 }
 """Values of a required plain parameter, by its kind; enums and shapes have other sources."""
 
@@ -272,12 +263,8 @@ def _values(parameter: Parameter) -> Sequence[Any]:
 
 
 SHAPE_VALUES: tuple[Callable[[Shape], Shape], ...] = (
-    lambda shape: (1,) * max(1, len(shape) - 2),
-    lambda shape: shape,
-    lambda shape: (0,),
-    lambda shape: (2, 2),
-    lambda shape: (1,) * len(shape),
-    lambda shape: (0,) * len(shape),
+    *(lambda shape: (1,) * max(1, len(shape) - 2), lambda shape: shape, lambda shape: (0,)),
+    *(lambda shape: (2, 2), lambda shape: (1,) * len(shape), lambda shape: (0,) * len(shape)),
     lambda shape: tuple(range(len(shape))),
 )
 """Values of a shape parameter, from the first tensor's shape: a one for each spatial axis; the same

@@ -44,11 +44,8 @@ def volumes_and_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
         if operation.name == "batch_norm_inference":
             statistics = {"mean": fixed(channels), "variance": fixed(channels, fill=POSITIVE)}
         yield {
-            WHY: f"{why}, predicting" if statistics else why,
-            "data": tensor(*shape),
-            "scale": tensor(channels, fill=POSITIVE),
-            "shift": tensor(channels),
-            **statistics,
+            **{WHY: f"{why}, predicting" if statistics else why, "data": tensor(*shape)},
+            **{"scale": tensor(channels, fill=POSITIVE), "shift": tensor(channels), **statistics},
         }
 
 
@@ -112,8 +109,7 @@ def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]
         offered: Arguments = {
             **{WHY: why, TAGS: (OUTSIDE,)},
             **_channel_arguments(shape),
-            "mean": fixed(DEVICES, channels),
-            "invstd": fixed(DEVICES, channels, fill=POSITIVE),
+            **{"mean": fixed(DEVICES, channels), "invstd": fixed(DEVICES, channels, fill=POSITIVE)},
             "count": elements,
             "counts": fixed(DEVICES, fill=Fill("constant", float(elements))),
         }
@@ -128,9 +124,11 @@ def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments
             WHY: f"{why}, quantised",
             **taken(operator, _channel_arguments(shape)),
             **{"weight": fixed(shape[1], fill=POSITIVE), "bias": fixed(shape[1])},
-            "input": fixed(*shape, dtype="quint8"),
-            "output_scale": 0.05,
-            "output_zero_point": 2,
+            **{
+                "input": fixed(*shape, dtype="quint8"),
+                "output_scale": 0.05,
+                "output_zero_point": 2,
+            },
         }
 
 
@@ -155,11 +153,8 @@ def layer_norm_gradient(operator: Operator, size: Preset) -> Rows:
     *outer, width = shape = few_sentences(size)
     rows = (*outer, 1)
     made: Arguments = {
-        "grad_out": tensor(*shape),
-        "input": tensor(*shape),
-        "normalized_shape": (width,),
-        "mean": fixed(*rows),
-        "rstd": fixed(*rows, fill=POSITIVE),
+        **dict.fromkeys(("grad_out", "input"), tensor(*shape)),
+        **{"normalized_shape": (width,), "mean": fixed(*rows), "rstd": fixed(*rows, fill=POSITIVE)},
     }
     return {
         "BERT-base, token by token": call(
@@ -179,17 +174,10 @@ def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]
     ):
         samples, channels, *sides = shape
         yield {
-            WHY: why,
-            "grad_out": tensor(*shape),
-            "input": tensor(*shape),
-            "mean": fixed(samples, groups),
-            "rstd": fixed(samples, groups, fill=POSITIVE),
-            "weight": tensor(channels, fill=POSITIVE),
-            "N": samples,
-            "C": channels,
-            "HxW": math.prod(sides),
-            "group": groups,
-            "output_mask": ALL_THREE,
+            **dict.fromkeys(("grad_out", "input"), tensor(*shape)),
+            **{"mean": fixed(samples, groups), "rstd": fixed(samples, groups, fill=POSITIVE)},
+            **{"weight": tensor(channels, fill=POSITIVE), "N": samples, "C": channels},
+            **{"HxW": math.prod(sides), "group": groups, "output_mask": ALL_THREE, WHY: why},
         }
 
 

@@ -41,8 +41,7 @@ def _pad_roles(
 
 def _pad_call(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     mode = next((own for own, usual in MODES.items() if usual == roles["mode"]), None)
-    takes_mode = operator.parameter("mode") is not None
-    if mode is None or not (takes_mode or mode == "constant"):
+    if mode is None or mode != "constant" and operator.parameter("mode") is None:
         return None
     # Modes but for a constant are of the last axes only, all spatial ones.
     pad = flat_widths(roles["widths"])  # type: ignore[arg-type]
@@ -56,10 +55,8 @@ def _border_roles(mode: str) -> Any:
 
 def _gradient_roles(mode: str) -> Any:
     return lambda grad_output, self, padding: {
-        "gradient": grad_output,
-        "shape": self.shape,
+        **{"gradient": grad_output, "shape": self.shape, "mode": mode},
         "widths": widths(self.ndim, padding),
-        "mode": mode,
     }
 
 

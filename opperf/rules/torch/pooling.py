@@ -100,11 +100,8 @@ def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for pool in (*MEANS[1], *MEANS[3]) if averages else (MAXIMA[1][1], MAXIMA[3][1]):
         window = pool.window(size)
         yield {
-            WHY: pool.why,
-            "data": tensor(*window.shape),
-            "kernel": window.along(window.kernel),
-            "stride": window.along(window.stride),
-            "padding": window.along(window.pad),
+            **{WHY: pool.why, "data": tensor(*window.shape), "kernel": window.along(window.kernel)},
+            **{"stride": window.along(window.stride), "padding": window.along(window.pad)},
             **({"kind": "avg"} if averages else {}),
         }
 
@@ -197,13 +194,9 @@ def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
         window = pool.window(size)
         pooled = (*window.shape[:2], *window.positions)
         offered: Arguments = {
-            WHY: pool.why,
-            "grad_output": tensor(*pooled),
-            "self": tensor(*window.shape),
+            **{WHY: pool.why, "grad_output": tensor(*pooled), "self": tensor(*window.shape)},
             **sizes(window),
-            "dilation": window.along(1),
-            "ceil_mode": False,
-            "count_include_pad": True,
+            **{"dilation": window.along(1), "ceil_mode": False, "count_include_pad": True},
         }
         made = taken(operator, offered)
         has_indices = operator.parameter("indices") is not None
@@ -237,9 +230,7 @@ def fractional(operator: Operator, size: Preset) -> Iterable[Arguments]:
         output = tuple(min(int(side * 2 ** (-1 / degree)), side - 2) for side in shape[2:])
         made: Arguments = {
             WHY: f"fractions of a map: by the {root} of two, {layers} layers to a half",
-            "self": tensor(*shape),
-            "kernel_size": (2,) * axes,
-            "output_size": output,
+            **{"self": tensor(*shape), "kernel_size": (2,) * axes, "output_size": output},
         }
         if operator.name.endswith("_backward"):
             made["grad_output"] = tensor(*shape[:2], *output)

@@ -217,12 +217,9 @@ VARIANTS: dict[str, Variants] = {
     ],
     "quantize_per_channel": lambda size: [
         {
-            "self": fixed(*shape),
-            "scales": fixed(shape[0], fill=STEP, dtype="float32"),
+            **{"self": fixed(*shape), "scales": fixed(shape[0], fill=STEP, dtype="float32")},
             "zero_points": fixed(shape[0], fill=ZEROS, dtype="int64"),
-            "axis": 0,
-            "dtype": EIGHT_BITS,
-            **notes,
+            **{"axis": 0, "dtype": EIGHT_BITS, **notes},
         }
         for shape, notes in weights(size)
     ],

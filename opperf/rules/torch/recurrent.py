@@ -52,9 +52,7 @@ def _layer_roles(
     assert others.keys() <= SWITCHES and not others.get("dropout")
     return {
         "data": input.swapaxes(0, 1) if batch_first else input,
-        "bidirectional": bidirectional,
-        "states": True,
-        **_states_of(hx),
+        **{"bidirectional": bidirectional, "states": True, **_states_of(hx)},
         **weights_of(params, has_biases),
     }
 
@@ -96,16 +94,13 @@ def arguments_of(roles: Roles, is_trained: bool) -> dict[str, Argument]:
     params: list[Any] = []
     for first in range(0, len(weights), 2):
         params += [*weights[first : first + 2], *biases[first : first + 2]]
-    directions = 2 if roles["bidirectional"] else 1
     return {
         "hx": (state, roles["cell"]) if "cell" in roles else state,
         "params": tuple(params),
-        "has_biases": True,
-        "num_layers": state.shape[0] // directions,
-        "dropout": 0.0,
+        "num_layers": state.shape[0] // (2 if roles["bidirectional"] else 1),
+        **{"has_biases": True, "dropout": 0.0, "bidirectional": roles["bidirectional"]},
         # A network that predicts makes one step after the other.
         "train": is_trained,
-        "bidirectional": roles["bidirectional"],
     }
 
 
@@ -135,9 +130,8 @@ def packed_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | 
     if steps == 1:
         return None
     sizes = sizes_of(steps, sequences)
-    packed = TensorSpec((sum(sizes), width), data.dtype, data.fill, gradient=data.gradient)
     return {
-        "data": packed,
+        "data": TensorSpec((sum(sizes), width), data.dtype, data.fill, gradient=data.gradient),
         "batch_sizes": on_cpu(fixed(steps, fill=literal(sizes), dtype="int64")),
         **arguments_of(roles, is_trained=True),
     }
@@ -148,9 +142,7 @@ def _cell_roles(
 ) -> dict[str, Any]:
     params = [param for param in (w_ih, w_hh, b_ih, b_hh) if param is not None]
     return {
-        "data": input[None],
-        "bidirectional": False,
-        "states": True,
+        **{"data": input[None], "bidirectional": False, "states": True},
         **{name: value[None] for name, value in _states_of(hx).items()},
         **weights_of(params, has_biases=b_ih is not None),
     }
@@ -184,13 +176,9 @@ def _onednn_roles(
 ) -> dict[str, Any]:
     assert not reverse and not others["bidirectional"]
     return {
-        "data": others["input"],
-        "weights": [weight0, weight1],
-        "biases": [weight2, weight3],
-        "state": others["hx_"],
-        "cell": others["cx_"],
-        "bidirectional": False,
-        "states": True,
+        **{"data": others["input"], "bidirectional": False, "states": True},
+        **{"weights": [weight0, weight1], "biases": [weight2, weight3]},
+        **{"state": others["hx_"], "cell": others["cx_"]},
     }
 
 
@@ -241,13 +229,10 @@ def cells(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         initial = between(-network.limit, network.limit)
         state = tensor(1, batch, units, fill=WITHIN)
         yield {
-            WHY: why,
-            "data": tensor(1, batch, width),
+            **{WHY: why, "data": tensor(1, batch, width), "state": state, "bidirectional": False},
             "weights": tensors(tensor(*shape, fill=initial) for shape in network.weights),
             "biases": tensors(tensor(shape[0], fill=initial) for shape in network.weights),
-            "state": state,
             **({"cell": state} if operation.name == "lstm" else {}),
-            "bidirectional": False,
         }
 
 
@@ -271,8 +256,7 @@ def of_library(operator: Operator, size: Preset) -> Iterable[Arguments]:
         offered: Arguments = {
             "input": tensor(steps, batch, network.input),
             **{f"weight{place}": one for place, one in enumerate(parts)},
-            "weight": tensors(parts),
-            "weight_stride0": len(parts),
+            **{"weight": tensors(parts), "weight_stride0": len(parts)},
             **dict.fromkeys(("hx_", "cx_", "hx", "cx"), state),
             **{"mode": LSTM, "hidden_size": network.units, "num_layers": 1, "batch_sizes": ()},
             **{"has_biases": True, "dropout": 0.0, "train": not network.one_step},

@@ -137,15 +137,11 @@ SIZES: dict[str, Arguments] = {
 """Parameters of operators that draw a tensor of a shape."""
 
 SAME_AS = {
-    "rand_like.generator": "rand_like",
+    **{f"{name}.generator": name for name in ("rand_like", "randint_like", "randn_like")},
+    **{f"{name}.generator": name for name in ("rand", "randint", "randn")},
     "randint_like.Tensor_generator": "randint_like.Tensor",
-    "randint_like.generator": "randint_like",
     "randint_like.low_generator_dtype": "randint_like.low_dtype",
-    "randn_like.generator": "randn_like",
-    "rand.generator": "rand",
-    "randint.generator": "randint",
     "randint.low_generator": "randint.low",
-    "randn.generator": "randn",
 }
 """Overloads that take a generator, and those that are the same without one."""
 

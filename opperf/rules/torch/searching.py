@@ -71,8 +71,7 @@ def in_three(made: Any, arguments: Values) -> tuple[Any, ...]:
 def unique_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """A tensor, its axis, and which results are asked for beside the elements; None for one that
     the operator does not return, and for an axis or none where another operator is called."""
-    needs_axis = operator.name.startswith("unique_dim")
-    if "index" in roles or needs_axis is not ("axis" in roles):
+    if "index" in roles or operator.name.startswith("unique_dim") is not ("axis" in roles):
         return None
     names = {"x": "self", "axis": "dim", **RETURNED}
     return {names[role]: value for role, value in roles.items()}

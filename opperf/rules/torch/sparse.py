@@ -85,9 +85,7 @@ def _graph_like(size: Preset) -> TensorSpec:
 
 WEIGHTS = "a pruned layer's weights"
 WORDS = {
-    "coo": "by coordinates",
-    "csr": "by rows",
-    "csc": "by columns",
+    **{"coo": "by coordinates", "csr": "by rows", "csc": "by columns"},
     "bsr": "by rows of blocks of 4 x 4",
     "bsc": "by columns of blocks of 4 x 4",
 }

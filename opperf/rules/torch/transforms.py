@@ -114,10 +114,8 @@ def _gradient_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]
         return None
     assert isinstance(gradient, TensorSpec)
     return {
-        "grad_output": gradient,
-        "output_size": gradient.shape[2:],
+        **{"grad_output": gradient, "output_size": gradient.shape[2:], **_corners(roles)},
         "input_size": (*gradient.shape[:2], *inside),
-        **_corners(roles),
     }
 
 
@@ -213,8 +211,7 @@ def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         offered: Arguments = {
             **dict.fromkeys(("self", "input"), tensor(*before)),
             "grad_output": tensor(*before[:2], *after),
-            "output_size": after,
-            "input_size": before,
+            **{"output_size": after, "input_size": before},
             **({"align_corners": False} if smooth else {}),
         }
         yield {**taken(operator, offered), WHY: why}
