@@ -42,8 +42,7 @@ def always(**values: Argument) -> Further:
 
 
 MOST_PAIRS = 1 << 32
-"""Of two lists' elements, of which JAX compares each pair unless asked to sort: of two million
-elements that takes minutes."""
+"""JAX compares each pair of two lists unless asked to sort: minutes for two million elements."""
 
 
 def has_many_pairs(arguments: Arguments, *names: str) -> bool:
@@ -60,8 +59,7 @@ def sorted_if_long(arguments: Arguments) -> dict[str, Argument]:
 
 
 DIVIDED = 32
-"""Coefficients that are divided: each is a step of its own in the program, and a thousand take
-minutes to compile."""
+"""Coefficients that are divided: a thousand, each a step of its own, take minutes to compile."""
 
 COPIED = always(inplace=False)
 CLIPPED = always(mode="clip")
@@ -82,8 +80,7 @@ FURTHER: Mapping[str, Further] = {
     **{f"unique_{n}": at_most("x", fill_value=0) for n in ("all", "counts", "inverse", "values")},
     "where": lambda given: {} if "x" in given else at_most("condition")(given),
 }
-"""Arguments of functions by NumPy's name. JAX's arrays are immutable, and a compiled program raises
-no error for an index."""
+"""By NumPy's name. JAX's arrays are immutable, and its programs raise no error for an index."""
 
 REFUSED: Mapping[str, Callable[[Arguments], bool]] = {
     **dict.fromkeys(("argsort", "sort"), lambda arguments: "kind" in arguments),
@@ -108,8 +105,7 @@ TOLD = {
     ": whole rows are copied": ": gathered by their indices, whole rows",
     ": a Python loop over coefficients": ": a loop over coefficients",
 }
-"""Ends of NumPy's lines of why that say how NumPy computes, each with what JAX does. Its arrays are
-no views: the result of a program has memory of its own."""
+"""Ends of lines of why on how NumPy computes, each with what JAX does, which has no views."""
 
 
 def retold(arguments: Arguments) -> Arguments:
@@ -201,8 +197,7 @@ def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("jnp.polyval", replaces="XLA folds as many zeros of the backward pass: fewer numbers")
 def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A polynomial of degree 4. For a million numbers XLA would fold zeros of its unrolled backward
-    pass for a quarter of a minute."""
+    """A polynomial of degree 4. For a million numbers XLA would fold zeros for 15 seconds."""
     for shape, notes in ((slim(size), {WHY: FITTED}), (tiny(size), FEW)):
         yield {"p": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), **notes}
 

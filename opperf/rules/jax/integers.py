@@ -1,5 +1,4 @@
-"""Inputs of JAX's functions on integers that NumPy does not have. JAX has no integers of 64 bits
-unless it is asked for them."""
+"""Inputs of JAX's functions on integers that NumPy does not have, of 32 bits."""
 
 from __future__ import annotations
 

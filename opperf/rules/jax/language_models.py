@@ -9,7 +9,7 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.bert import layer_width
 from opperf.rules.configurations import DTYPE, WHY
 from opperf.rules.image_shapes import layers
-from opperf.rules.jax.properties import body
+from opperf.rules.jax.properties import INDEX, body
 from opperf.rules.llama import HALF, HEADS, KEYS, WIDTH, WORDS, feed_forward, prompt, steps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
@@ -30,8 +30,6 @@ from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
-INDEX = "int32"
-"""Dtype of lengths and of rows of experts."""
 GATE = between(0.8, 1.0)
 
 
@@ -55,8 +53,7 @@ def half(why: str, **arguments: Argument) -> Arguments:
 
 
 def attention(size: Preset) -> Iterable[Arguments]:
-    """A prompt, of which JAX has all scores in memory; and one token of each of several texts, by
-    caches of keys that are partly filled."""
+    """A prompt, of which JAX has all scores in memory; and texts by caches, partly filled."""
     # Without a gradient, which takes as long again and 3 GB: training splits its attention.
     keys = fixed(1, prompt(size), KEYS, WIDTH)
     why = "Llama 3 8B reading 2048 tokens, causal, four heads of queries to one of keys"

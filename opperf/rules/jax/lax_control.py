@@ -216,9 +216,7 @@ VARIANTS: Mapping[str, Variants] = {
         )
     },
     "jnp.fromfunction": lambda size: {
-        "distances of a grid's places, as a mask of a spectrum": call(
-            function=body("distance_to_corner"), shape=square(size)
-        ),
+        "distances on a grid": call(function=body("distance_to_corner"), shape=square(size)),
         "sums of two indices, as a Hankel matrix is filled": call(
             function=Function("jax.numpy.add"), shape=(size.extent(256), 64), dtype="int32"
         ),
@@ -233,9 +231,7 @@ VARIANTS: Mapping[str, Variants] = {
         "a kernel of one platform, and a function in its place elsewhere": call(
             args=tensors([tensor(*square(size))]), cpu=lax("sin"), default=lax("cos")
         ),
-        "a dense layer that has no kernel of its own on any platform": call(
-            args=tensors(layers(size)), default=body("gelu_layer")
-        ),
+        "a dense layer anywhere": call(args=tensors(layers(size)), default=body("gelu_layer")),
     },
     "lax.reduce": lambda size: {
         why: call(operands=tensor(*square(size)), init_values=init, computation=op, dimensions=axes)

@@ -80,8 +80,7 @@ def convolution_roles(
     dimension_numbers: Orders | None = None,
     feature_group_count: int = 1,
 ) -> dict[str, Any]:
-    """A convolution's inputs, with the border as a part of the maps: it may differ at the two ends
-    of an axis."""
+    """A convolution's inputs, with the border in the maps: it may differ at an axis's ends."""
     axes = len(window_strides)
     maps, filters, _ = dimension_numbers or channels_first(axes)
     usual = channels_first(axes)
@@ -119,8 +118,7 @@ def word_of(roles: Roles) -> str | None:
 
 
 def convolution_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments of a convolution without a bias, which `jax.lax` has none of; None if the
-    function has no such argument."""
+    """The arguments of a convolution without a bias; None if the function lacks one."""
     groups, dilation, padding = roles.get("groups", 1), roles["dilation"], roles["padding"]
     assert isinstance(dilation, tuple)
     assert isinstance(padding, tuple)
@@ -246,8 +244,7 @@ FAMILIES = Families()
 
 
 def channels_last_layer(window: Window) -> Arguments:
-    """A layer of maps and a kernel with their channels last, and a border by word, or by its width
-    where the window has one."""
+    """A layer with its channels last, and a border by word, or by the window's width."""
     inputs = window.shape[1] // window.groups
     made: Arguments = {
         "lhs": tensor(*last(window.shape)),

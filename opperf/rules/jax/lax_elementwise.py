@@ -1,5 +1,4 @@
-"""Families of elementwise functions of `jax.lax`: exponents, bounds and formats, and functions that
-no other framework has."""
+"""Families of elementwise functions of `jax.lax`."""
 
 from __future__ import annotations
 

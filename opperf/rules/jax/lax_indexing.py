@@ -9,7 +9,7 @@ from opperf.model import Mapping as Fields
 from opperf.rules.bert import HEADS, WIDTH
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import FEATURES, mask, nodes
-from opperf.rules.jax.properties import body
+from opperf.rules.jax.properties import INDEX, body
 from opperf.rules.registering import Families, Rows, entry_of
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
@@ -27,9 +27,6 @@ from opperf.rules.values import (
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
-
-INDEX = "int32"
-"""Dtype of indices: JAX has no wider one unless it is asked for it."""
 
 IN_RANGE = "promise_in_bounds"
 """Mode without a check of the indices."""

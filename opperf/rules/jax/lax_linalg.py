@@ -65,8 +65,7 @@ def unit_factor(shape: Shape) -> TensorSpec:
 
 BAND = between(-1.0, 1.0)
 DOMINANT = between(3.0, 4.0)
-"""A diagonal that is larger than the two others of a band together, so that a solution is exact
-without exchanges of rows."""
+"""A diagonal larger than the two others together: a solution needs no exchanges of rows."""
 
 
 def tridiagonal(size: Preset) -> Iterable[Arguments]:

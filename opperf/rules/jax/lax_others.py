@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from opperf.model import Device, DType
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import network_maps
+from opperf.rules.jax.properties import SPECTRUM
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
@@ -20,9 +21,6 @@ NOT_BENCHMARKED = {
     "lax.create_token": "makes a token, which orders side effects and holds no numbers",
 }
 """Functions that cannot be called on their own, each with the reason."""
-
-SPECTRUM = "complex64"
-"""Dtype of a spectrum: JAX has no wider one unless it is asked for it."""
 
 
 def transformed(size: Preset) -> Iterable[Arguments]:

@@ -1,5 +1,4 @@
-"""Inputs of the products of `jax.lax` beside those of all frameworks: of stacks with other axes,
-and of groups of rows."""
+"""Inputs of the products of `jax.lax`: of stacks with other axes, and of groups of rows."""
 
 from __future__ import annotations
 
@@ -17,8 +16,7 @@ from opperf.rules.values import Arguments, call, fixed, literal, tensor
 from opperf.rules.variants import add_rows
 
 Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
-"""`dimension_numbers` of a product: the axes of each array that are summed over, and those that
-count matrices of a stack."""
+"""`dimension_numbers` of a product: axes that are summed over, and those of stacks."""
 
 OF_STACKS: Contraction = (((2,), (1,)), ((0,), (0,)))
 """Each matrix of a stack by another."""
@@ -39,8 +37,7 @@ def first_axes_roles(lhs: Array, rhs: Array, dimension_numbers: Contraction) -> 
 
 
 REDUCED: dict[str, Argument] = {"full_matrices": False}
-"""Vectors as many as values: of many rows there would be as many vectors of that length, and JAX
-has gradients of this form alone."""
+"""Vectors as many as values: JAX has gradients of this form alone."""
 
 OPERATIONS: Table = {
     "lax.batch_matmul": of_ranks(use("matrix_product", "x=lhs y=rhs"), x=3, y=3),

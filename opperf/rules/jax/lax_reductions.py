@@ -1,5 +1,4 @@
-"""Families of functions of `jax.lax` that reduce, accumulate, sort, or make arrays from nothing:
-inputs that only JAX's functions take."""
+"""Families of functions of `jax.lax` that reduce, accumulate, sort, or make arrays."""
 
 from __future__ import annotations
 
@@ -19,14 +18,12 @@ from opperf.rules.families import sorting
 from opperf.rules.families.sorting import fewer
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.jax.lax_elementwise import omitted, scalar
+from opperf.rules.jax.properties import INDEX
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensor
 from opperf.rules.variants import Variants, add_rows
-
-INDEX = "int32"
-"""Dtype of indices, as JAX has none of 64 bits by default."""
 
 
 def reduced_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
@@ -94,8 +91,7 @@ def sort_roles(
 
 
 def sorted_together(made: Array, arguments: Values) -> Any:
-    """Tensors in the order of the first ones, the keys, of which the last decides first in NumPy's
-    function."""
+    """Tensors in the order of the first ones, the keys; NumPy's function takes the last first."""
     operand, axis = arguments["operand"], arguments.get("dimension", -1)
     if not isinstance(operand, (list, tuple)):
         return made

@@ -1,5 +1,4 @@
-"""Families of functions of `jax.lax` that move, slice, broadcast, pad and convert elements: inputs
-that only JAX's functions take."""
+"""Families of functions of `jax.lax` that move, slice, broadcast, pad and convert elements."""
 
 from __future__ import annotations
 
@@ -93,8 +92,7 @@ Border = Sequence[tuple[int, int, int]]
 
 
 def pad_roles(operand: Array, padding_value: Any, padding_config: Border) -> dict[str, Any]:
-    """A tensor, with zeros between its elements where there are to be some, and the widths of its
-    border of zeros."""
+    """A tensor, with zeros between its elements, and the widths of its border of zeros."""
     assert float(padding_value) == 0.0
     steps = [1 + between for _, _, between in padding_config]
     spread = np.zeros([(n - 1) * step + 1 for n, step in zip(operand.shape, steps, strict=True)])
@@ -104,8 +102,7 @@ def pad_roles(operand: Array, padding_value: Any, padding_config: Border) -> dic
 
 
 def pad_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A tensor, zero, and the widths before, behind and between the elements of each axis; None for
-    other modes."""
+    """A tensor, zero, and the widths of each axis; None for other modes."""
     widths = roles["widths"]
     assert isinstance(widths, tuple)
     if roles["mode"] != "constant":
@@ -239,7 +236,7 @@ def reshape_transposed(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 SAME_ORDER: dict[str, Variants] = {
     "lax.collapse": lambda size: {
-        "sentences and tokens to one axis: a copy": call(
+        "sentences and tokens to one axis, before a dense layer: a copy": call(
             operand=tensor(*few_sentences(size)), start_dimension=0, stop_dimension=2
         )
     },

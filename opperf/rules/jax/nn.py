@@ -14,6 +14,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.families.reductions import ATOMS, runs
 from opperf.rules.image_shapes import channels_last, feature_maps
 from opperf.rules.jax.lax_elementwise import with_narrow_indices
+from opperf.rules.jax.properties import INDEX
 from opperf.rules.llama import feed_forward, prompt
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import FEW, Shape, in_cache, square, tall, tiny
@@ -124,6 +125,8 @@ def segment_roles(reduction: str) -> Any:
     return roles
 
 
+GELU = {None: use("gelu_tanh", X), False: use("gelu", "x -approximate")}
+
 OPERATIONS: Table = merge(
     uses((*SAME_NAME, *RENAMED), X, "nn.{}", RENAMED),
     {
@@ -133,9 +136,7 @@ OPERATIONS: Table = merge(
         ),
         "nn.elu": use("elu", "x slope=alpha"),
         # The default is the approximation.
-        "nn.gelu": Choice(
-            "approximate", {None: use("gelu_tanh", X), False: use("gelu", f"{X} -approximate")}
-        ),
+        "nn.gelu": Choice("approximate", GELU),
         "nn.glu": use("glu", "x axis"),
         "nn.leaky_relu": use("leaky_relu", "x slope=negative_slope"),
         "nn.log_softmax": use("log_softmax", softmax_roles, to_arguments=softmax_arguments),
@@ -151,9 +152,6 @@ OPERATIONS: Table = merge(
 
 
 FAMILIES = Families()
-
-INDEX = "int32"
-"""Dtype of classes, lengths and segments."""
 
 OF_ONE: dict[str, tuple[Fill, str]] = {
     "nn.log1mexp": (POSITIVE, "the logarithm of a probability's complement, such as survival"),

@@ -107,6 +107,9 @@ def body(name: str) -> Function:
     return Function(f"{BODIES}.{name}")
 
 
+INDEX, SPECTRUM = "int32", "complex64"
+"""Dtypes of indices and of spectra: JAX has no wider ones unless it is asked for them."""
+
 PREFIX = "primitive."
 
 _DEVICES = "works inside a function that is mapped over several devices"

@@ -10,6 +10,7 @@ from opperf.operations.uses import Table, Use, use
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import CLASSES, channels_last, feature_maps
+from opperf.rules.jax.properties import INDEX
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, Shape, line, square, tiny
 from opperf.rules.sizes import Preset
@@ -100,9 +101,6 @@ OPERATIONS: Table = {
 
 FAMILIES = Families()
 
-WHOLE = "int32"
-"""Dtype of integers."""
-
 IN_DTYPE: dict[str, Argument] = {"dtype": DType(REQUESTED)}
 """Draws of the requested dtype, where parameters are arrays."""
 
@@ -124,8 +122,8 @@ CHEAP: dict[str, tuple[str, Arguments]] = {
     "maxwell": ("lengths of three normal numbers' vectors, as speeds in a gas", {}),
     "normal": ("noise, as a diffusion model begins with", {}),
     "pareto": ("a heavy tail, as claims on insurers", call(b=3.0)),
-    "rademacher": ("signs at random, as Hutchinson's estimate of a trace", call(dtype=WHOLE)),
-    "randint": ("labels below the number of classes", call(minval=0, maxval=CLASSES, dtype=WHOLE)),
+    "rademacher": ("signs at random, as Hutchinson's estimate of a trace", call(dtype=INDEX)),
+    "randint": ("labels below the number of classes", call(minval=0, maxval=CLASSES, dtype=INDEX)),
     "rayleigh": ("the fading of a radio signal", call(scale=1.0)),
     "triangular": ("by inversion: a root each, for costs", call(left=-1.0, mode=0.0, right=1.0)),
     "truncated_normal": ("Flax's initial weights, within two sigmas", call(lower=-2.0, upper=2.0)),
@@ -223,7 +221,7 @@ def vocabulary(size: Preset) -> int:
     return size.extent(32_000)
 
 
-SEED = fixed(fill=literal(7), dtype=WHOLE)
+SEED = fixed(fill=literal(7), dtype=INDEX)
 
 OWN: dict[str, Variants] = {
     "random.ball": lambda size: [
@@ -297,8 +295,7 @@ OWN: dict[str, Variants] = {
     ],
     "random.key random.PRNGKey": lambda size: {"a program's first key": call(seed=SEED)},
 }
-"""Functions with inputs of their own. A seed is an array, lest its key be a constant of the
-program."""
+"""Functions with inputs of their own. A seed is an array, lest it be a program's constant."""
 
 
 add_rows(FAMILIES.add, OWN)

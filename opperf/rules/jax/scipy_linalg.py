@@ -137,13 +137,8 @@ def triangular(size: Preset) -> Iterable[Arguments]:
         (shape, {"trans": 1}, "the transposed system, as the second step of solving by Cholesky"),
         (shape, {"unit_diagonal": True}, "ones on the diagonal, as the lower factor of LU has"),
     ):
-        yield {
-            "a": tensor(*factor, fill=LOWER_TRIANGULAR),
-            "b": tensor(*factor[:-1], SIDES),
-            "lower": True,
-            **options,
-            WHY: why,
-        }
+        a, b = tensor(*factor, fill=LOWER_TRIANGULAR), tensor(*factor[:-1], SIDES)
+        yield {"a": a, "b": b, "lower": True, **options, WHY: why}
 
 
 FILTER = 64
@@ -266,9 +261,7 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "scipy.linalg.solve_triangular": triangular,
-    "scipy.linalg.sqrtm": lambda size: {
-        "a covariance's root, for a Frechet distance": call(A=definite(stepped(size)))
-    },
+    "scipy.linalg.sqrtm": lambda size: {"a covariance's root": call(A=definite(stepped(size)))},
     "scipy.linalg.toeplitz": lambda size: {
         "a stationary series' covariance": call(c=tensor(size.extent(1024))),
         "a convolution in full": call(c=tensor(size.extent(1024)), r=tensor(size.extent(1024))),

@@ -8,6 +8,7 @@ from opperf.model import Operator
 from opperf.operations.uses import ANYTHING, Table, use
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, WHOLE_DTYPE
+from opperf.rules.jax.properties import SPECTRUM
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, slim, square, tall
 from opperf.rules.sizes import Preset
@@ -31,7 +32,6 @@ OPERATIONS: Table = {
 
 FAMILIES = Families()
 
-COMPLEX = "complex64"
 FRAME = 256
 """Samples of a frame, as many as these functions take by default."""
 STEPS = FRAME // 2
@@ -93,7 +93,7 @@ VARIANTS: dict[str, Variants] = {
     ],
     "scipy.signal.istft": lambda size: {
         "sound from its masked spectra, as speech separation": call(
-            Zxx=tensor(sound(size)[0], FRAME // 2 + 1, sound(size)[1] // STEPS, dtype=COMPLEX)
+            Zxx=tensor(sound(size)[0], FRAME // 2 + 1, sound(size)[1] // STEPS, dtype=SPECTRUM)
         )
     },
     "scipy.signal.stft": lambda size: [

@@ -44,8 +44,7 @@ FUNCTIONS_OF: Mapping[str, tuple[str, str]] = {
 
 
 STANDARD = frozenset({("exponential", "ppf")})
-"""Functions that are right for the standard distribution alone: JAX 0.7 takes the location and the
-scale before the logarithm."""
+"""Right for the standard one alone: JAX 0.7 takes location and scale before the logarithm."""
 
 
 def function_of(distribution: str, function: str) -> Use:

@@ -98,8 +98,7 @@ ONE: dict[str, tuple[Fill, str]] = {
     "isnat": (with_missing(DAYS), DATE),
     **dict.fromkeys(("iscomplex", "isreal"), (DOMAINS["isreal"], COMPLEX)),
 }
-"""Fill and dtype of the array of functions that normal numbers of the requested dtype do not
-suit."""
+"""Fill and dtype of functions that normal numbers of the requested dtype do not suit."""
 
 ABOUT_COMPLEX = frozenset({"conjugate", "real", "real_if_close"})
 """Functions of complex numbers that are called with real ones too."""
@@ -146,8 +145,7 @@ RIGHT: dict[str, tuple[Pair, str]] = {
     # The exponent is an integer for every dtype of the first array.
     "ldexp": (PAIRS["ldexp"], WHOLE_DTYPE),
 }
-"""Fills of both arrays and dtype of the second, where NumPy restricts them more than the operation
-does."""
+"""Fills of both arrays and dtype of the second, where NumPy restricts them more."""
 
 
 @FAMILIES.category("binary")
@@ -186,8 +184,7 @@ BEYOND: dict[str, tuple[tuple[Fill, str], ...]] = {
     ),
     "emath.sqrt": (_REAL, (NORMAL, "half below zero, as discriminants: to complex first")),
 }
-"""Fills inside the domain of real results, and outside it, where these functions return complex
-numbers, each with why."""
+"""Fills inside the domain of real results, and outside it, where they are complex."""
 
 
 @FAMILIES.add(*BEYOND)

@@ -67,8 +67,7 @@ def least_squares_arguments(operator: Operator, roles: dict[str, Any]) -> dict[s
 
 
 def svd_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """A matrix, and whether to compute all singular vectors: for square ones alone, as a matrix of
-    many rows has as many vectors of that length."""
+    """A matrix, and whether to compute all singular vectors, which are many of a tall one."""
     *_, rows, columns = roles["x"].shape
     return {"a": roles["x"], "full_matrices": rows == columns}
 

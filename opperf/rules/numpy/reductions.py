@@ -46,8 +46,7 @@ OF_TOKENS: dict[str, Roles] = {
     "sum": {WHY: "a sentence's sum without its padding, as a bag of words"},
     "var": {WHY: "variances in each sentence without its padding, to standardise its features"},
 }
-"""Reductions with a mask: why the tokens of sentences are reduced, and the result of none, where it
-has to be given."""
+"""Reductions with a mask: why tokens are reduced, and the result of none, if it is needed."""
 
 
 def with_mask(entry: Use) -> Use:
@@ -169,8 +168,7 @@ QUARTILES_OF_SOME = (
     "the middle of three axes, as readings over days at each station and hour, some missing",
     "the quartiles of each channel of a stack of images without their clouds",
 )
-"""Why quartiles are computed, in the order of `reduced_shapes`, of whole data and of data with
-missing values."""
+"""Of whole data and of data with missing values, in the order of `reduced_shapes`."""
 
 OF_ONE_AXIS = frozenset({"nanargmax", "nanargmin", "nancumprod", "nancumsum"})
 """Functions that do not take several axes."""

@@ -67,8 +67,7 @@ DRAWN = {
 UNIT = drawing("uniform", low=0.0, high=1.0)
 
 HOLDERS = ("random.", "random.Generator.")
-"""Prefixes of functions that draw: the legacy ones of `np.random`, and the methods of `Generator`,
-whose algorithms differ."""
+"""The legacy functions of `np.random`, and methods of `Generator`: their algorithms differ."""
 
 OPERATIONS: Table = merge(
     {holder + name: one for holder in HOLDERS for name, one in DRAWN.items()},

@@ -54,8 +54,7 @@ def append_roles(arr: Array, values: Array, axis: int | None) -> dict[str, Any]:
 
 
 def axis_roles(arr: Array, indices: Array, axis: int, **values: Array) -> dict[str, Any]:
-    """Data, indices as long along other axes, and the values to write, where there are some, all
-    with the axis last."""
+    """Data, indices as long along other axes, and values to write, if any, with the axis last."""
     import numpy as np
 
     shape = (*arr.shape[:axis], indices.shape[axis], *arr.shape[axis + 1 :])

@@ -18,8 +18,7 @@ SEQUENCE = between(0, BINS - 1)
 EDGES = fixed(BINS, fill=literal([float(i) for i in range(BINS)]), dtype="float64")
 
 ZEROS_OF = 16
-"""Number of coefficients or zeros of a polynomial: the zeros of one of higher degree are
-ill-conditioned."""
+"""Coefficients or zeros of a polynomial: zeros of a higher degree are ill-conditioned."""
 DEGREE = 4
 DIVISOR = literal([4.0, 1.0, 0.5])
 """A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
