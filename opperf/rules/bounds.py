@@ -269,8 +269,7 @@ def _flat(data: object) -> Iterator[object]:
 
 
 def _common(listed: Sequence[_Seen]) -> Bound | None:
-    """Returns the limit that all configurations have in common: of the likeliest kind, and the
-    least of several of that kind and argument; None if there is none."""
+    """Returns the likeliest limit that all configurations have in common; None if there is none."""
     exact = any(case.is_exact for case in listed)
     for shift in SHIFTS if exact else (0,):
         keys = [

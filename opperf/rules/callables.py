@@ -173,8 +173,7 @@ def _equals(
 def _translate(
     framework: Framework, operator: Operator, called: Operator, made: Iterable[Inputs]
 ) -> list[tuple[Inputs, bool]]:
-    """Returns an operator's inputs under the names of the callable, each with whether they have all
-    arguments, without those that the callable or its framework does not take."""
+    """Returns an operator's inputs under a callable's names, and if they have all arguments."""
     pairs = []
     for inputs in made:
         arguments = own_arguments(operator, called, inputs.arguments)

@@ -1,5 +1,4 @@
-"""Contents of tensors of which only shape and dtype are known: those of recorded calls, and of the
-inputs of layers, which are classes without a rule of their own."""
+"""Contents of tensors of which only shape and dtype are known: of recorded calls and of layers."""
 
 from __future__ import annotations
 
@@ -82,8 +81,7 @@ def as_by_rule(
 def decided(
     framework: Framework, operator: Operator, arguments: Arguments, kept: Collection[str] = ()
 ) -> Arguments:
-    """Returns an operator's arguments with the integers that the other arguments decide: where bags
-    begin, lengths, how many of each. Those `kept` are a user's own."""
+    """Returns arguments with the integers that others decide, as lengths; not those `kept`."""
     table = rules_of(operator, rules_module(framework.rules).CONTENTS)
 
     def fill(name: str, value: Argument) -> Argument:
@@ -162,8 +160,7 @@ def _real_fill(spec: TensorSpec, known: Sequence[TensorSpec]) -> Fill:
 
 
 def _by_name(name: str, asked: Asked) -> Fill:
-    """Returns indices along the axis that the call names, else along the shortest axis of its
-    largest tensor, for an argument that has the name of such."""
+    """Returns indices along the call's axis, else along the shortest one of its largest tensor."""
     if name not in INDICES or asked.spec.dtype not in INDEX_DTYPES:
         return Fill()
     made = _made(along("self"), asked)

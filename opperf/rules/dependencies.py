@@ -66,8 +66,7 @@ Found = TypeVar("Found")
 
 
 def rules_of(operator: Operator, table: Mapping[str, Mapping[str, Found]]) -> Mapping[str, Found]:
-    """Returns what a table has for an operator; of one that writes in place or to an output, what
-    it has for the operator that returns the result."""
+    """Returns what a table has for an operator, or for the one that returns what it writes."""
     return next((table[name] for name in operator.names if name in table), {})
 
 
@@ -172,8 +171,7 @@ def own_rank(name: str) -> Callable[[Asked], int]:
 
 
 def steps_of(total: int, steps: int, sequences: int) -> list[int]:
-    """Returns for each step how many of the sequences, sorted by length, are as long, if they have
-    so many elements together and the longest has one at each step. Raises `Unfit`."""
+    """Returns how many of the sequences have each step; see `lengths_of`. Raises `Unfit`."""
     lengths = lengths_of(total, steps, sequences)
     return [sum(length > step for length in lengths) for step in range(steps)]
 

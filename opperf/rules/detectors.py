@@ -59,8 +59,7 @@ CLASSES = 20
 OBJECTS = 8
 """Objects in an image, at most."""
 DETECTIONS = Fill("detections", float(CLASSES), float(OBJECTS))
-"""Boxes around the objects of each image, as a detector finds them, with their classes and scores:
-how many overlap is what suppression takes time for."""
+"""Boxes around the objects of each image, with classes and scores, of which many overlap."""
 
 Box = tuple[float, float, float, float]
 

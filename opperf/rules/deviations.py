@@ -1,5 +1,4 @@
-"""Operators whose results may have NaN or infinity, and what of a framework differs from the
-references of canonical operations: no fault of inputs, nor of results."""
+"""Results that may have NaN or infinity, and differences of a framework from the references."""
 
 from __future__ import annotations
 

@@ -43,8 +43,7 @@ NEAR_ONE = between(0.999, 1.001)
 """A product of a million of these neither overflows nor vanishes."""
 
 MISSING = 0.05
-"""Share of NaN in the data of functions about it, like gaps in a series of measurements: few
-enough that no row of a matrix has nothing else."""
+"""Share of NaN in the data of functions about it: few enough that no row has nothing else."""
 
 
 def with_missing(fill: Fill) -> Fill:
@@ -53,8 +52,7 @@ def with_missing(fill: Fill) -> Fill:
 
 
 OVERFLOWN = 0.2
-"""Share of infinite numbers in the data of functions about them, like gradients in half precision
-whose scale was too large: enough that few elements have some of either sign."""
+"""Share of infinite numbers in the data of functions about them, like overflown gradients."""
 
 
 REAL = 0.25
@@ -166,8 +164,7 @@ REDUCTIONS: dict[str, Fill] = {
 }
 
 DECIDED_BY_ONE = {"all": lambda count: odds(1, count), "any": lambda count: odds(count, 1)}
-"""Fill of the tensor of reductions whose result one element can decide, for the number of elements
-that are reduced to one: about a third of the results differs from the rest."""
+"""Fill by the number of reduced elements: about a third of the results differs from the rest."""
 
 
 def reduction_fill(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:

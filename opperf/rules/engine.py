@@ -128,8 +128,7 @@ OPTIONAL: Mapping[str, object] = {
 
 
 GROUP = "opperf.rules"
-"""Entry points of other packages' rules: modules that register families, each under the name of the
-framework's rules module without its package (`torch`)."""
+"""Entry points of other packages' rules, each under a framework's last name (`torch`)."""
 
 
 @functools.cache
@@ -243,8 +242,7 @@ def add_others(made: list[Configuration], found: list[Configuration] | NoInputs)
 def own_configurations(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> list[Configuration] | NoInputs:
-    """The configurations of the shared families of an operator's operations and of its own family,
-    or else of its category's family or by the names of its arguments; or why none has any."""
+    """The configurations of an operator's shared and own families, else by category or names."""
     families = rules.FAMILIES
     # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
     registered = bool(operator.namespace or operator.tensors)
@@ -281,8 +279,7 @@ def name_of(family: Family | OperationFamily) -> str:
 def uses_of(
     operator: Operator, table: Mapping[str, Use | Choice]
 ) -> Iterable[tuple[Use, Arguments]]:
-    """Every use of an operator in a table, with the argument that selects it, of which the operator
-    may lack some in a framework's older versions."""
+    """Every use of an operator in a table, with the argument that selects it, if it has that."""
     entry = next((table[name] for name in operator.names if name in table), None)
     has = {*NOTES, *(parameter.name for parameter in operator.parameters)}
     made = entry.each(operator) if entry is not None else ()
@@ -309,8 +306,7 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
 
 
 def measure_the_same(one: Configuration, other: Configuration) -> bool:
-    """Whether two configurations of an operator are the same, as those are that differ by a role
-    that it has no argument for, or both measure its call."""
+    """Whether two configurations of an operator are the same, or both measure its call."""
     if TINY in one.tags and TINY in other.tags:
         return True
     return (one.arguments, one.phase, one.dtype) == (other.arguments, other.phase, other.dtype)

@@ -86,8 +86,7 @@ def _is_count(value: object) -> bool:
 
 
 def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Arguments:
-    """The arguments with other extents at some places. Indices stay in range, and a tensor that is
-    the same as another argument keeps its shape equal."""
+    """The arguments with other extents at some places, indices in range and equal tensors equal."""
     bounds = _bounds(arguments, extents)
 
     def put(name: str, index: int | None, value: Argument) -> Argument:
@@ -236,12 +235,10 @@ BISECTIONS = 40
 
 
 LEAST_SHARE = 0.15
-"""Minimum of an extent's weight in the logarithm of the elements; the maximum is 1. Shapes are long
-and thin as well as square, but rarely of one column."""
+"""Minimum of an extent's weight in the logarithm of the elements; the maximum is 1."""
 
 MAX_MISSES = 100
-"""Consecutive draws outside the limits after which drawing ends: extents that cannot change may
-hold too many elements already, or the others too few."""
+"""Consecutive draws outside the limits after which drawing ends: fixed extents may prevent all."""
 
 
 class Fuzz(Struct, frozen=True):

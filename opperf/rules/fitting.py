@@ -138,8 +138,7 @@ SQUARE = ("positive_definite", "invertible", "lower_triangular", "upper_triangul
 def _shapes_for(
     operator: Operator, size: Shape, spec: TensorSpec, inference: Inference
 ) -> list[Shape]:
-    """The shapes to try for a rule's first tensor. Matrices that have to be square are the largest
-    within the size, or as the rule makes them for as many rows."""
+    """The shapes to try for a rule's first tensor; square ones are the largest within the size."""
     if operator.name in inference.fixed_shape:
         return []
     if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:

@@ -1,5 +1,4 @@
-"""Where an operator's inputs are made: file and line of each family, entry of a table, row,
-derivation and exception. Files are read when that is asked, and not when inputs are made."""
+"""Where inputs are made: file and line of each family, entry, row, derivation and exception."""
 
 from __future__ import annotations
 
@@ -119,8 +118,7 @@ def _name(rules: RulesModule) -> str:
 def _entry(
     layer: str, rules: RulesModule, keys: Iterable[Any], table: str, text: str = ""
 ) -> Iterator[RulePlace]:
-    """Yields the place of the entry in a table of the rules module that has one of these keys: in
-    the module that defines the entry, which may be another."""
+    """Yields the place of a table's entry with one of these keys, in the module that defines it."""
     entries: Any = getattr(rules, table)
     key = next((candidate for candidate in keys if candidate in entries), None)
     if key is None:

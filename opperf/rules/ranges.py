@@ -122,8 +122,7 @@ def _in_place_of(known: TensorSpec, shape: Shape, limit: int | None) -> Fill:
 
 
 def reshaped(spec: TensorSpec, shape: Shape) -> TensorSpec:
-    """The tensor in another shape, contiguous and with a storage of its own, as strides and offset
-    are those of one shape; in its own shape unchanged."""
+    """The tensor in another shape, contiguous, in a storage of its own; in its own unchanged."""
     if shape == spec.shape:
         return spec
     return msgspec.structs.replace(spec, shape=shape, strides=(), offset=0, storage="")

@@ -1,5 +1,4 @@
-"""Hand-written rules: families of operators, registered by name, operation or category, and
-collected from all modules in the folder of a framework's rules."""
+"""Hand-written rules: families of operators, by name, operation or category, of all modules."""
 
 from __future__ import annotations
 
@@ -168,8 +167,7 @@ class Families:
                 self._add_derivation(name, derivation)
 
     def further_of(self, operator: Operator) -> list[Family]:
-        """The families that add to the configurations of an operator, each once, in the order of
-        their registration; of an operator that has a user's family, the user's alone."""
+        """The families that add to an operator's configurations, in order; or a user's alone."""
         named = {family for name in operator.names for family in self.further.get(name, ())}
         of_user = self.has_users(operator)
         ordered = sorted(named, key=self.places.__getitem__)

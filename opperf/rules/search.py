@@ -76,8 +76,7 @@ DTYPES: tuple[tuple[str, str], ...] = (
 """Dtype of the first tensor, and of the others."""
 
 LISTS: tuple[tuple[int, int], ...] = ((2, 2), (1, 1), (2, 1), (3, 1), (4, 1), (3, 3), (4, 2))
-"""Length of a list of tensors, and the value of the parameter that counts them: an update of one
-weight takes two tensors, the weight and its gradient."""
+"""Length of a list of tensors, and of its counter: an update of one weight takes two tensors."""
 
 FILLS: tuple[Fill, ...] = (NORMAL, PROBABILITY, ABOVE_ONE, POSITIVE_DEFINITE)
 """Fills that are tried in turn while an output has NaN."""

@@ -77,8 +77,7 @@ def in_cache(size: Preset) -> Shape:
 
 
 def tiny(size: Preset) -> Shape:
-    """Shape of as few elements in every size as a kernel is done with before the call has returned,
-    of functions that take a fifth of a microsecond for each too."""
+    """Shape of so few elements in every size that a kernel is done before the call has returned."""
     return (64, 1)
 
 

@@ -1,5 +1,4 @@
-"""Short names for values in rules: tensors, views of others too, lists of tensors, fills; and
-arguments in another dtype, without gradients, or under other names."""
+"""Short names for values in rules: tensors, lists, fills; arguments of another dtype or name."""
 
 from __future__ import annotations
 
@@ -182,8 +181,7 @@ def rounded_copy(fill: Fill, name: str) -> Fill:
 
 
 def same(spec: TensorSpec, name: str) -> TensorSpec:
-    """The tensor that is the argument `name`, whose spec is `spec`: the output of an operator that
-    updates in place. `name.index` names an element of a list."""
+    """The tensor that is the argument `name`, or `name.index`: the output of an update in place."""
     return TensorSpec(
         spec.shape, spec.dtype, Fill("same", data=name), spec.layout, density=spec.density
     )

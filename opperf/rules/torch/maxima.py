@@ -1,5 +1,4 @@
-"""Indices of maxima in the maps that were pooled, each inside the window of its output, by the
-other arguments of PyTorch's operators that take them."""
+"""Indices of maxima in maps that were pooled, each inside the window of its output."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Families of PyTorch's operators on integers whose scales are arguments, those of its
-namespace `onednn`, to which the compiler lowers a quantised model on a CPU."""
+"""Families of namespace `onednn`, to which PyTorch's compiler lowers quantised models on a CPU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Families of PyTorch's updates of parameters: fused optimizers, operators over lists of tensors,
-of which the others are made, and the scaling of gradients in mixed precision."""
+"""Families of PyTorch's fused optimizers, operators over lists of tensors, scaling of gradients."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Further inputs of PyTorch's products and of common operators: matrices in the memory of their
-transposes, repeated ones, and sparse ones, for which PyTorch has other kernels."""
+"""Further inputs of PyTorch's products: transposed, repeated and sparse matrices."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Families of PyTorch's operators on quantised activations, those of its namespace `quantized`
-without weights: arithmetic, activation functions, normalisation, pooling."""
+"""Families of PyTorch's operators on quantised activations, of namespace `quantized`."""
 
 from __future__ import annotations
 

@@ -80,8 +80,7 @@ FAMILIES = Families(are_last=True)
 FAMILIES.also(*LABELS)(family)
 
 LEAST = 10_000
-"""Elements of the largest tensor of a recorded input that is a configuration: fewer take no longer
-than the call, which operators' rules measure."""
+"""Elements of a recorded configuration's largest tensor: fewer take no longer than the call."""
 
 
 def elements(entry: Entry) -> int:

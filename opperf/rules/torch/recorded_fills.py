@@ -96,8 +96,7 @@ def compared(asked: Asked) -> Fill:
 
 
 def numbers(asked: Asked) -> Fill:
-    """Returns zeros and ones for bytes, which are masks, and numbers of classes for other integers,
-    less than the words of any vocabulary."""
+    """Returns zeros and ones for bytes, which are masks, and numbers of classes for others."""
     return BOOLEAN if asked.spec.dtype == "uint8" else below(CLASSES)
 
 

@@ -69,8 +69,7 @@ def in_three(made: Any, arguments: Values) -> tuple[Any, ...]:
 
 
 def unique_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A tensor, its axis, and which results are asked for beside the elements; None for one that
-    the operator does not return, and for an axis or none where another operator is called."""
+    """A tensor, its axis, what is asked for; None for what the operator does not return or take."""
     if "index" in roles or operator.name.startswith("unique_dim") is not ("axis" in roles):
         return None
     names = {"x": "self", "axis": "dim", **RETURNED}

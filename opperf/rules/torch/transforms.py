@@ -1,5 +1,4 @@
-"""Families of PyTorch's Fourier transforms, and of enlargements and reductions of images: also
-antialiased ones, and the nearest pixel by the centres of pixels."""
+"""Families of PyTorch's Fourier transforms, and of enlargements and reductions of images."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The operations and bytes of PyTorch's operators without a canonical operation: steps of others,
-and gradients, which recordings of training have. Inputs by role are the arguments themselves."""
+"""The operations and bytes of PyTorch's operators without a canonical operation, as gradients."""
 
 from __future__ import annotations
 
