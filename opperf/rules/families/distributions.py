@@ -153,12 +153,9 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             wanted.append((shape, shape, {WHY: STANDARD}, True))
         wanted.append((tiny(size), tiny(size), FEW, not is_flat))
         for points, parameters, notes, standard in wanted:
-            yield {
-                "point": points_of(one, function, points),
-                "function": function,
-                **parameters_of(one, function, parameters, standard),
-                **notes,
-            }
+            made = parameters_of(one, function, parameters, standard)
+            point = points_of(one, function, points)
+            yield {"point": point, "function": function, **made, **notes}
 
 
 OF_ALLELES = (2, 1, 3, 2)

@@ -164,11 +164,9 @@ def pairs(
     fills, dtype = fills or PAIRS.get(operation, Pair()), dtype or dtype_for(operation)
     for left, right, notes in shape_pairs:
         is_one_mask = fills.right == BITS and math.prod(right) == 1 < math.prod(left)
-        yield {
-            "x": tensor(*left, fill=fills.left, dtype=dtype),
-            "y": tensor(*right, fill=SOME_BITS if is_one_mask else fills.right, dtype=dtype),
-            **notes,
-        }
+        x = tensor(*left, fill=fills.left, dtype=dtype)
+        y = tensor(*right, fill=SOME_BITS if is_one_mask else fills.right, dtype=dtype)
+        yield {"x": x, "y": y, **notes}
 
 
 @FAMILIES.operation(*(name for name in OF_TWO if name != "same_elements"), "isclose")

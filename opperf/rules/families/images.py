@@ -94,11 +94,8 @@ def corners(operation: CanonicalOperation, one: Scaling) -> Roles:
 def upsample(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors, and their new spatial extents."""
     for scaling in scalings(operation.name, size):
-        yield {
-            "data": tensor(*scaling.shape),
-            "output_size": scaling.output_size,
-            **corners(operation, scaling),
-        }
+        made = corners(operation, scaling)
+        yield {"data": tensor(*scaling.shape), "output_size": scaling.output_size, **made}
 
 
 @FAMILIES.operation(
@@ -107,8 +104,5 @@ def upsample(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def upsample_gradient(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Gradients at the scaled tensors, and the spatial extents of those before."""
     for scaling in scalings(operation.name, size):
-        yield {
-            "gradient": tensor(*scaling.shape[:2], *scaling.output_size),
-            "input_size": scaling.shape[2:],
-            **corners(operation, scaling),
-        }
+        made = tensor(*scaling.shape[:2], *scaling.output_size)
+        yield {"gradient": made, "input_size": scaling.shape[2:], **corners(operation, scaling)}

@@ -19,7 +19,6 @@ FAMILIES = Families()
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 """Number of gates by operation: its weights have as many rows for each unit."""
 
-
 WITHIN = between(-1.0, 1.0)
 """Within a sequence: with its first zeros, the gradient of a state's weights in a step is zero."""
 

@@ -85,15 +85,9 @@ def whys_of(name: str) -> tuple[str, ...]:
 def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, ...]:
     """Shapes, each with one axis or none: a matrix along each and both, for the cost of memory
     order; a narrow one along the first, heads along the last and tokens along the middle."""
-    reduced = (
-        (square(size), 0),
-        (square(size), 1),
-        (square(size), None),
-        (tall(size), 0),
-        (heads(size), 3),
-        (few_sentences(size), 1),
-    )
-    return tuple(Reduced(*one, why) for one, why in zip(reduced, whys, strict=True))
+    shapes = *[square(size)] * 3, tall(size), heads(size), few_sentences(size)
+    rows = zip(shapes, (0, 1, None, 0, 3, 1), whys, strict=True)
+    return tuple(Reduced(*row) for row in rows)
 
 
 def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
@@ -155,7 +149,6 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 EXTREME = 0.99
 """Share of the elements that a range is to hold where a few outliers are cut off."""
-
 
 WHYS_OF_QUANTILES = {
     "quantile": (

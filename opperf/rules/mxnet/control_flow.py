@@ -1,8 +1,5 @@
-"""Loops, branches and whole graphs: operators that run other operators.
-
-Rules name the functions and graphs to run, which are in `opperf.frameworks.mxnet.calls`; tensors
-are in the order of their parameters there.
-"""
+"""Operators that run others: functions and graphs by their names in `frameworks.mxnet.calls`, with
+tensors in the order of their parameters there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""MXNet's own convolution and pooling: older forms, deformable ones, and other operators that
-sample images and signals."""
+"""MXNet's own convolution and pooling, older or deformable, and other samplers of images."""
 
 from __future__ import annotations
 
@@ -234,7 +233,6 @@ TO_PARITY = {
     "to_odd_up": "sides made odd by a pixel more, so that corners stay corners in halving",
 }
 """Why the sides of feature maps are made even or odd."""
-
 
 VARIANTS: dict[str, Variants] = {
     "BilinearSampler": lambda size: [

@@ -91,7 +91,7 @@ LEFT_NUMBER = "y=data x=scalar"
 COMPARISONS = ("equal", "greater", "greater_equal", "lesser", "lesser_equal", "not_equal")
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
 ARITHMETIC = ("add", "div", "mul", "sub")
-SHARED = ("hypot", "maximum", "minimum", "mod", "power")
+BOTH = (*COMPARISONS, *LOGICAL, "hypot", "maximum", "minimum", "mod", "power")
 BOTH_NUMPY = (
     *("add", "arctan2", "copysign", "equal", "floor_divide", "fmax", "fmin", "fmod"),
     *("greater", "greater_equal", "ldexp", "less", "less_equal", "logaddexp", "mod"),
@@ -120,17 +120,12 @@ def where_stored(made: Any, arguments: Values) -> Any:
 
 
 BINARY = merge(
-    uses((*ARITHMETIC, *COMPARISONS, *LOGICAL, *SHARED), TWO, "broadcast_{}", RENAMED),
+    uses((*ARITHMETIC, *BOTH), TWO, "broadcast_{}", RENAMED),
     uses(ARITHMETIC, TWO, "elemwise_{}", RENAMED),
-    uses((*COMPARISONS, *LOGICAL, *SHARED), TWO, "_{}", RENAMED),
+    uses(BOTH, TWO, "_{}", RENAMED),
     uses((*BOTH_NUMPY, *LOGICAL, "hypot"), TWO, "_npi_{}", RENAMED),
     uses(WHOLE, TWO, "_npi_{}", WHOLE),
-    uses(
-        (*COMPARISONS, *LOGICAL, *SHARED, "div", "minus", "mul", "plus"),
-        NUMBER,
-        "_{}_scalar",
-        RENAMED,
-    ),
+    uses((*BOTH, "div", "minus", "mul", "plus"), NUMBER, "_{}_scalar", RENAMED),
     uses(("div", "minus", "mod", "power"), LEFT_NUMBER, "_r{}_scalar", RENAMED),
     uses((*BOTH_NUMPY, *LOGICAL), NUMBER, "_npi_{}_scalar", RENAMED),
     uses(LEFT_OF_NUMPY, LEFT_NUMBER, "_npi_r{}_scalar", RENAMED),
@@ -168,7 +163,6 @@ OPERATIONS: Table = {
     else entry
     for name, entry in merge(UNARY, BINARY).items()
 }
-
 
 FAMILIES = Families()
 

@@ -1,7 +1,4 @@
-"""MXNet's Python functions whose inputs are no operator's and none of NumPy's functions, by place.
-
-A few cannot be measured, each with the reason.
-"""
+"""MXNet's Python functions by place, with inputs of their own or why they cannot be measured."""
 
 from __future__ import annotations
 

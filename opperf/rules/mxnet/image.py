@@ -1,8 +1,7 @@
 """Image preparation: images are bytes and have the colours as last axis, like decoded files.
 
-Files are JPEGs of any size, from one compressed tile, without an encoder: a restart marker after
-each tile resets the decoder, so that the tile can be repeated, and only the height and width in the
-header change.
+Files are JPEGs of one tile, repeated: a restart marker after each resets the decoder, and only the
+height and width in the header change.
 """
 
 from __future__ import annotations
@@ -131,7 +130,6 @@ DECODED = (
     (0, "in grey, as digits and text: the planes of colours are not converted"),
 )
 """OpenCV's flags for decoding in colour and in grey, and why."""
-
 
 VARIANTS: dict[str, Variants] = {
     "_image_flip_left_right _image_flip_top_bottom": lambda size: {

@@ -335,11 +335,8 @@ def kinds(operator: Operator) -> tuple[str, ...]:
 
 @FAMILIES.add("LeakyReLU", replaces="each of its activations is a kernel that takes the same maps")
 def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor for each activation; PReLU has a slope for each column.
-
-    RReLU takes no gradient. The gradient needs the random slopes, which the predict phase does not
-    write, and the train phase crashes in MXNet 1.9.1 and 2.0.
-    """
+    """A tensor for each activation; PReLU has a slope for each column. RReLU takes no gradient: it
+    needs the slopes of the train phase, in which it crashes in MXNet 1.9.1 and 2.0."""
     for kind in kinds(operator):
         if kind in OF_MODELS:
             of_model, why, options = OF_MODELS[kind]

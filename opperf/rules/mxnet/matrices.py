@@ -100,7 +100,6 @@ OPERATIONS: Table = {
     "linalg_trsm": use("triangular_solution", "triangle=A x=B right=rightside"),
 }
 
-
 FAMILIES = Families()
 
 PRODUCT_OF = named("lhs rhs")

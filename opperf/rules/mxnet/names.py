@@ -1,7 +1,4 @@
-"""Default values by argument name and kind, such as `data`, `axis` and `scalar`.
-
-Only names with the same meaning in every operator are here.
-"""
+"""Default values by argument name and kind, of names with the same meaning in every operator."""
 
 from __future__ import annotations
 

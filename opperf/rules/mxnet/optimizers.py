@@ -1,7 +1,4 @@
-"""Optimizer updates: of one weight and of many, in single and in mixed precision.
-
-Tables have the tensors and plain values of every update by the names of its parameters.
-"""
+"""Optimizer updates: of one weight and of many, in single and in mixed precision."""
 
 from __future__ import annotations
 
@@ -195,7 +192,6 @@ GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {
     **dict.fromkeys(("lamb", "lans"), many_layers),
 }
 """Groups of parameters by a word of the operator's name."""
-
 
 SGD = ("weight", "grad")
 MOMENTUM, ADAM = (*SGD, "mom"), (*SGD, "mean", "var")

@@ -1,7 +1,4 @@
-"""Quantisation to 8 bits and back, and layers of 8-bit numbers.
-
-The dtype defines these operators, so their rules fix it.
-"""
+"""Quantisation to 8 bits and back, and layers of 8-bit numbers, whose dtype rules fix."""
 
 from __future__ import annotations
 

@@ -214,7 +214,6 @@ CREATED: Table = {
 
 OPERATIONS: Table = merge(REDUCED, SORTED, CREATED)
 
-
 FAMILIES = Families()
 
 NORMS = {

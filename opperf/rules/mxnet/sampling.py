@@ -114,7 +114,6 @@ OPERATIONS: Table = merge(
     },
 )
 
-
 FAMILIES = Families()
 
 NOT_FINITE = dict.fromkeys(
@@ -158,7 +157,6 @@ STANDS_FOR = {
     "weibull": "lifetimes of parts, for survival analysis",
 }
 """Uses of the draws of each distribution."""
-
 
 EMBEDDING = "an embedding's vectors in half precision, as {} draw them"
 

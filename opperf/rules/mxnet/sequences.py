@@ -40,14 +40,8 @@ def recurrent_roles(
     count = len(widths)
     matrices = [one.reshape(rows, width) for one, width in zip(parts[:count], widths, strict=True)]
     cell = {} if state_cell is None else {"cell": state_cell}
-    return {
-        "data": data,
-        "weights": matrices,
-        "biases": parts[count:],
-        "state": state,
-        "bidirectional": bidirectional,
-        **cell,
-    }
+    made = {"data": data, "weights": matrices, "biases": parts[count:], "state": state}
+    return {**made, "bidirectional": bidirectional, **cell}
 
 
 def recurrent_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
@@ -67,16 +61,11 @@ def recurrent_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, 
     }
 
 
-OPERATIONS: Table = {
-    "RNN": Choice(
-        "mode",
-        {
-            name: use(name, recurrent_roles, to_arguments=recurrent_arguments)
-            for name in ("rnn_relu", "rnn_tanh", "lstm", "gru")
-        },
-    )
+MODES = {
+    name: use(name, recurrent_roles, to_arguments=recurrent_arguments)
+    for name in ("rnn_relu", "rnn_tanh", "lstm", "gru")
 }
-
+OPERATIONS: Table = {"RNN": Choice("mode", MODES)}
 
 FAMILIES = Families()
 

@@ -161,7 +161,6 @@ OPERATIONS: Table = merge(
     },
 )
 
-
 FAMILIES = Families()
 
 PARTS = 4
@@ -203,7 +202,6 @@ def cropped(size: Preset) -> Shape:
 GATES = "columns in four parts, as the gates of an LSTM: a copy for each row"
 DEVICES = "rows in equal parts, as a batch for several devices: each part is one copy"
 QUERIES_KEYS_VALUES = "queries, keys and values of GPT-2, from one dense layer"
-
 
 VARIANTS: dict[str, Variants] = {
     "Reshape": lambda size: {

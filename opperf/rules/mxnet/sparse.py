@@ -92,7 +92,6 @@ OF_DENSE_RESULT = {CSR: few_texts, ROWS: rows}
 
 WHYS = {CSR: "bags of words in compressed rows", ROWS: "the rows of an embedding that a batch uses"}
 
-
 NONE, OWN = "none", ""
 """Stand for no gradient, and for one of the tensor's own layout, where others are a layout's name.
 A gradient of a sparse tensor is measured where MXNet has a kernel for it: it computes any other one
