@@ -70,14 +70,14 @@ ROWS: dict[str, Variants] = {
     "vandermonde": lambda size: {"powers up to cubes": call(x=tensor(*line(size)), columns=4)},
     "interpolate": lambda size: {
         "many points in a short table, as a calibration or a curve of colours": call(
-            x=fixed(*vector(size), fill=between(0, KNOTS - 1)),
+            x=tensor(*vector(size), fill=between(0, KNOTS - 1)),
             known=fixed(KNOTS, fill=literal([float(i) for i in range(KNOTS)]), dtype="float64"),
-            values=fixed(KNOTS),
+            values=tensor(KNOTS),
         ),
-        "a signal at four times its rate: in order, each search begins where the last ended": call(
-            x=fixed(RATE * (line(size)[0] - 1) + 1, fill=SEQUENCE),
+        "a signal at four times its rate: numbers in order": call(
+            x=tensor(RATE * (line(size)[0] - 1) + 1, fill=SEQUENCE),
             known=fixed(*line(size), fill=ascending(0, RATE * (line(size)[0] - 1))),
-            values=fixed(*line(size)),
+            values=tensor(*line(size)),
         ),
     },
     "block_diagonal": lambda size: {

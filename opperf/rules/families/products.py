@@ -150,7 +150,7 @@ def pairwise_distances(operation: CanonicalOperation, size: Preset) -> Iterable[
     vectors, clouds = (size.extent(1024), 128), (size.samples(8), size.extent(512), POINTS)
     for why, shape, order in (
         ("a batch's vectors against centres, as k-means: by a product of matrices", vectors, 2.0),
-        ("absolute differences of histograms from centres", vectors, 1.0),
+        ("absolute differences of vectors from centres", vectors, 1.0),
         ("points of two clouds in space, as Chamfer distance", clouds, 2.0),
     ):
         *stack, rows, width = shape
@@ -179,7 +179,7 @@ VARIANTS: dict[str, Variants] = {
         for why, rows, width, order in (
             ("all pairs of vectors of 128 elements, for hierarchical clustering", 512, 128, 2.0),
             ("all pairs of many atoms of a molecule", 1024, POINTS, 2.0),
-            ("absolute differences of all pairs of histograms", 512, 64, 1.0),
+            ("absolute differences of all pairs of vectors", 512, 64, 1.0),
         )
     ],
 }

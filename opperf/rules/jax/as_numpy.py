@@ -49,7 +49,16 @@ LACKING = frozenset({"in1d"})
 COPIED: Mapping[str, Family | None] = {
     **dict.fromkeys(
         (
-            *("asarray", "broadcast_to", "diagonal", "flip", "from_dlpack", "moveaxis"),
+            *(
+                "array",
+                "asarray",
+                "broadcast_to",
+                "copy",
+                "diagonal",
+                "flip",
+                "from_dlpack",
+                "moveaxis",
+            ),
             *("rollaxis", "swapaxes", "transpose"),
         ),
         None,

@@ -10,7 +10,7 @@ from opperf.model import Argument, Fill
 from opperf.rules.configurations import WHY
 from opperf.rules.families.integers import BUCKETS, LABELS, NODES, before, causal
 from opperf.rules.registering import Families
-from opperf.rules.shapes import vector
+from opperf.rules.shapes import square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PADDED, Arguments, below, call, fixed
 from opperf.rules.variants import Variants, add_rows
@@ -28,8 +28,8 @@ LOWER, UPPER = 15, 4
 """The mask of the lower of two 4-bit weights in a byte, and the shift of the upper one."""
 ROTATION = 13
 """The first by which Threefry, the generator of JAX's random numbers, rotates its words."""
-COLUMNS = 1024
-"""Of a table, whose cells a flat index numbers."""
+COLUMNS = 1000
+"""Of a table, whose cells a flat index numbers: no power of two, by which a division is a shift."""
 
 
 def rows(why: str, vectors: Mapping[str, tuple[Fill, str]], **others: Argument) -> Variants:
@@ -90,6 +90,14 @@ ROWS: dict[str, Variants] = {
     "setdiff1d": nodes(BATCHES, "those of one batch that are not in another"),
     "setxor1d": nodes(BATCHES, "those of one of two batches alone"),
     "sort argsort": rows(GROUPED.format(SIGNED), {"a": (IDENTIFIERS, SIGNED)}, axis=-1),
+    "sum": lambda size: {
+        "a boolean mask of padding, to lengths of texts": call(
+            a=fixed(size.batch, size.extent(4096), fill=PADDED, dtype="bool"), axis=1
+        ),
+        "labels in integers, as counts of each row": call(
+            a=fixed(*square(size), fill=LABELS, dtype=SIGNED), axis=1
+        ),
+    },
     "union1d": nodes(BATCHES, "those of either of two batches, each once"),
     "unique": nodes("ar", "ends of sampled edges, each once"),
 }

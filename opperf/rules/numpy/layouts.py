@@ -84,7 +84,8 @@ TURNED = in_layout("of a.T", transposed)
 SPREAD = in_layout("of a[:, ::2]", every_other_column)
 INSIDE = in_layout("of a[1:-1, 1:-1]", block)
 FAMILIES.derive(SPREAD, "negative exp add subtract multiply maximum greater")
+# NumPy's sums and extremes of a.T are those along the other axis.
 FAMILIES.derive(TURNED, "negative exp")
-for _form in (TURNED, SPREAD):
-    FAMILIES.derive(_form, "sum max argmax mean cumsum", ROWS)
+FAMILIES.derive(TURNED, "argmax cumsum", ROWS)
+FAMILIES.derive(SPREAD, "sum max argmax mean cumsum", ROWS)
 FAMILIES.derive(INSIDE, "sum max argmax mean", ROWS)

@@ -217,6 +217,14 @@ ROWS: dict[str, Variants] = {
             ("F", "column by column, as Fortran stores it: a copy against the order of memory"),
         )
     ],
+    "copy": lambda size: {"a matrix, kept before it is changed": call(a=fixed(*square(size)))},
+    "array": lambda size: {"a matrix, to own its data": call(object=fixed(*square(size)))},
+    "asmatrix": lambda size: {"a matrix as it is: a view": call(data=fixed(*square(size)))},
+    "asarray_chkfinite": lambda size: {"a matrix, before LAPACK": call(a=fixed(*square(size)))},
+    "asfortranarray": lambda size: {
+        "a matrix by columns, as LAPACK's": call(a=fixed(*square(size)))
+    },
+    "fastCopyAndTranspose": lambda size: {"a matrix by columns": call(a=fixed(*square(size)))},
     "resize": lambda size: {
         "twice the rows, the elements repeated, as a tiled texture": call(
             a=fixed(*square(size)), new_shape=(2 * square(size)[0], square(size)[1])

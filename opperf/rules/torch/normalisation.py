@@ -14,6 +14,7 @@ from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, square, tall
 from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.torch.operations.normalisation import EPSILON, MOMENTUM, OPERATIONS
 from opperf.rules.torch.roles import by_role
 from opperf.rules.values import POSITIVE, Arguments, call, fixed, sparse, taken, tensor
@@ -125,7 +126,7 @@ def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments
             **taken(operator, _channel_arguments(shape)),
             **{"weight": fixed(shape[1], fill=POSITIVE), "bias": fixed(shape[1])},
             **{
-                "input": fixed(*shape, dtype="quint8"),
+                "input": channels_last(fixed(*shape, dtype="qint8")),
                 "output_scale": 0.05,
                 "output_zero_point": 2,
             },
