@@ -151,7 +151,8 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         optional = any(name in OPTIONAL for name in one.parameters)
         if function in INVERSES and optional and not is_flat:
             wanted.append((shape, shape, {WHY: STANDARD}, True))
-        wanted.append((tiny(size), tiny(size), FEW, not is_flat))
+        few = (8, 1) if one.slow_sums and function in SUMS else tiny(size)
+        wanted.append((few, few, FEW, not is_flat))
         for points, parameters, notes, standard in wanted:
             made = parameters_of(one, function, parameters, standard)
             point = points_of(one, function, points)

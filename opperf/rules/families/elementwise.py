@@ -179,6 +179,8 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield from pairs(name, [alike])
         large = alike._replace(notes={WHY: "two matrices of large integers: more steps for each"})
         yield from pairs(name, [large], Pair(DIVISORS[name], DIVISORS[name]))
+    elif name in ("logaddexp", "logaddexp2"):
+        yield from pairs(name, [alike, others[0]])
     elif PAIRS.get(name) in (LOGICAL_PAIR, BITWISE_PAIR):
         # One element would decide every result of a logical operation.
         few = [] if PAIRS[name] == LOGICAL_PAIR else [of_one_element]

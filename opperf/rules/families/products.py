@@ -162,7 +162,7 @@ VARIANTS: dict[str, Variants] = {
     "vector_norm sum_of_powers": lambda size: [
         {"x": tensor(*square(size)), WHY: "a matrix as one vector, as to clip a gradient"},
         {"x": tensor(*tiny(size)), **FEW},
-        {"x": tensor(*tall(size)), "order": 2.0, "axis": 1, "keepdims": True, WHY: "of embeddings"},
+        {"x": tensor(*tall(size)), "order": 2.0, "axis": 1, "keepdims": True, WHY: "rows' lengths"},
         {"x": tensor(*square(size)), "order": 1.0, "axis": 0, WHY: "columns, as to prune units"},
         {"x": tensor(*square(size)), "order": 3.0, "axis": 1, WHY: "cubes of rows, as GeM pools"},
     ],

@@ -221,24 +221,26 @@ VARIANTS: dict[str, Variants] = {
     },
     "_contrib_quantized_pooling": lambda size: {
         why: call(
-            data=digits(*maps),
-            **ends("min_data", "max_data"),
+            data=digits(*maps, dtype=dtype),
+            **ends("min_data", "max_data", dtype),
             kernel=(kernel, kernel),
             pool_type=kind,
             **others,
         )
-        for why, maps, kernel, kind, others in (
+        for why, maps, dtype, kernel, kind, others in (
             (
                 "maxima of 2 x 2 pixels, as VGG halves its maps",
-                *(network_maps(size, 256, 56, 56, samples=2), 2, "max", {"stride": (2, 2)}),
+                *(network_maps(size, 256, 56, 56, samples=2), UNSIGNED),
+                *(2, "max", {"stride": (2, 2)}),
             ),
             (
                 "means of 2 x 2 pixels, as DenseNet's transitions",
-                *(network_maps(size, 128, 56, 56, samples=2), 2, "avg", {"stride": (2, 2)}),
+                *(network_maps(size, 128, 56, 56, samples=2), SIGNED),
+                *(2, "avg", {"stride": (2, 2)}),
             ),
             (
                 "ResNet-50, before the classifier: whole maps, each to its mean",
-                *(network_maps(size, 2048, 7, 7), 1, "avg", {"global_pool": True}),
+                *(network_maps(size, 2048, 7, 7), UNSIGNED, 1, "avg", {"global_pool": True}),
             ),
         )
     },

@@ -116,10 +116,25 @@ ENLARGING: Layers = (
 """Layers that enlarge, of images and of volumes."""
 
 
+DILATED: Layers = (
+    *(layer for layer in WINDOWS if layer[0].endswith("dilated")),
+    ("DeepLab v3, a branch", of(2048, 28, 28, samples=1, filters=256, pad=12, dilate=12)),
+)
+
+
 @FAMILIES.add(
-    *("thnn_conv2d", "slow_conv_dilated2d", "slow_conv_dilated3d", "slow_conv3d"),
-    *("slow_conv3d_forward", "slow_conv_transpose2d", "slow_conv_transpose3d"),
-    "mkldnn_convolution",
+    *("slow_conv_dilated2d", "slow_conv_dilated3d"),
+    replaces="PyTorch has dilated layers alone by it",
+)
+@by_role(OPERATIONS)
+def dilated_kernels(operation: CanonicalOperation, size: Preset) -> Rows:
+    """Layers of which the elements of a window are apart."""
+    return {why: layer(window(size)) for why, window in DILATED}
+
+
+@FAMILIES.add(
+    *("thnn_conv2d", "slow_conv3d", "slow_conv3d_forward", "slow_conv_transpose2d"),
+    *("slow_conv_transpose3d", "mkldnn_convolution"),
     replaces="each kernel takes some of the layers alone",
 )
 @by_role(OPERATIONS)

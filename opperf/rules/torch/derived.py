@@ -61,10 +61,12 @@ FAMILIES.derive(
     "add.Tensor div.Tensor lt.Tensor maximum mul.Tensor sub.Tensor",
 )
 
-TURNED = in_layout("of x.T", transposed)
+# Rows of x.T are columns of x, but for what is written in the order of x.T.
 FAMILIES.derive(
-    TURNED,
+    SPREAD,
     "all.dim amax argmax argmin max.dim mean.dim min.dim nansum prod.dim_int std.correction "
-    "sum.dim_IntList var.correction cummax cumprod cumsum logcumsumexp",
+    "sum.dim_IntList var.correction",
     ROWS,
 )
+TURNED = in_layout("of x.T", transposed)
+FAMILIES.derive(TURNED, "cummax cumprod cumsum logcumsumexp", ROWS)

@@ -94,7 +94,7 @@ ROWS: Mapping[str, Variants] = {
         for name, other, fill, why in (
             ("and", (1 << HALF) - 1, IDS, "one of two indices in each int64"),
             ("or", 1 << 2 * HALF, IDS, "a flag above two indices in each int64"),
-            ("xor", SEED, IDS, "hashes in int64 mixed with a seed"),
+            ("xor", SEED, HASHES, "hashes in int64 mixed with a seed"),
             ("left_shift", 1, below(63), "the bit of each flag in int64, for sets of labels"),
             ("right_shift", SEED, below(63), "a seed in int64 shifted to each of its bits"),
         )
@@ -108,8 +108,8 @@ ROWS: Mapping[str, Variants] = {
     "bitwise_or.Scalar": row("a flag above two indices in int64", self=IDS, other=1 << 2 * HALF),
     "bitwise_or.Tensor": row("two sets of forty flags in int64: of either", self=IDS, other=IDS),
     "bitwise_right_shift.Tensor": bits(below(256), "each bit of bytes, such as a packed mask"),
-    "bitwise_xor.Scalar": row("hashes in int64, with a seed mixed in", self=IDS, other=SEED),
-    "bitwise_xor.Tensor": row("two hashes of 64 bits mixed", self=IDS, other=IDS),
+    "bitwise_xor.Scalar": row("hashes in int64, with a seed mixed in", self=HASHES, other=SEED),
+    "bitwise_xor.Tensor": row("two hashes in int64 mixed", self=HASHES, other=HASHES),
     "bincount.default": row("a histogram of bytes of pixels", BYTE, self=below(256), minlength=256),
     "cumsum.default": lambda size: {"int64 masks to positions": call(self=padding(size), dim=1)},
     "div.Scalar_mode": rounded("identifiers in int64 to their blocks", self=IDS, other=BUCKETS),

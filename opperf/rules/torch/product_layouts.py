@@ -93,6 +93,19 @@ def transposed_matrices(operator: Operator, size: Preset) -> Rows:
     }
 
 
+def queries_and_keys(size: Preset) -> tuple[TensorSpec, TensorSpec]:
+    """Vectors of all heads of sentences, in memory by token."""
+    length = size.extent(128, least=8)
+    text = length * UNITS
+    x = TensorSpec(
+        (size.batch, HEADS, length, WIDTH), gradient=True, strides=(text, WIDTH, UNITS, 1)
+    )
+    y = TensorSpec(
+        (size.batch, HEADS, WIDTH, length), gradient=True, strides=(text, WIDTH, 1, UNITS)
+    )
+    return x, y
+
+
 @FAMILIES.also("bmm.default", "baddbmm.default")
 def heads(operator: Operator, size: Preset) -> Rows:
     """Vectors of each head of a sentence, in memory by token, as a dense layer makes them."""
@@ -151,6 +164,11 @@ FURTHER: dict[str, Variants] = {
     "mv": lambda size: {
         f"PageRank's step, {WORDS[layout]}": call(self=graph(layout, size), vec=tensor(nodes(size)))
         for layout in ("coo", "csr")
+    },
+    "matmul linalg_matmul": lambda size: {
+        "BERT-base, scores of all heads, side by side in each token": dict(
+            zip(("self", "other"), queries_and_keys(size), strict=True)
+        )
     },
     "add.Tensor": of_two("two graphs merged, of each the edges"),
     "mul.Tensor": of_two("a pruned matrix by a sparse mask"),

@@ -198,7 +198,7 @@ VARIANTS: dict[str, Variants] = {
             (size.extent(4096), "a long row, such as of a language model's embedding table"),
         )
     },
-    "dequantize.self int_repr": both,
+    "dequantize.self": both,
     "dequantize.tensors": lambda size: {
         SEVERAL: call(tensors=(TensorSpec(square(size), EIGHT_BITS),) * LAYERS)
     },
@@ -210,7 +210,7 @@ VARIANTS: dict[str, Variants] = {
     "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16": of_linear(REALS),
     "fbgemm_pack_quantized_matrix.default": of_linear(BYTES),
     "fbgemm_pack_quantized_matrix.KN": of_linear(BYTES, K=UNITS, N=FEED_FORWARD),
-    "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points": of_channels,
+    "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points": of_channels,
     # They read no element, so that all sizes are one measurement.
     "q_scale q_zero_point qscheme": lambda size: [
         {"self": TensorSpec(tiny(size), EIGHT_BITS), **FEW}

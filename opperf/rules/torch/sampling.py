@@ -157,15 +157,22 @@ def and_by_generator(table: dict[str, Arguments]) -> dict[str, Arguments]:
 
 def draws(row: Arguments, shaped: Callable[..., Arguments]) -> Variants:
     """The parameters of a distribution, with shapes of draws or tensors of these shapes."""
-    return lambda size: [{**row, **shaped(square(size))}, {**row, **shaped(tiny(size)), **FEW}]
+    return lambda size: [{**row, **shaped(*square(size))}, {**row, **shaped(*tiny(size)), **FEW}]
+
+
+def tensor_like(name: str) -> Callable[..., Arguments]:
+    """What makes the tensor that is drawn into, or like: of integers if those are drawn."""
+    if name.startswith(("random", "randint")):
+        return lambda *shape: {"self": fixed(*shape, dtype=WHOLE)}
+    return lambda *shape: {"self": tensor(*shape)}
 
 
 LIKE = and_by_generator(PARAMETERS)
 OF_SIZES = and_by_generator(SIZES)
 add_rows(
     FAMILIES.add,
-    {name: draws(row, lambda shape: {"self": tensor(*shape)}) for name, row in LIKE.items()}
-    | {name: draws(row, lambda shape: {"size": shape}) for name, row in OF_SIZES.items()},
+    {name: draws(row, tensor_like(name)) for name, row in LIKE.items()}
+    | {name: draws(row, lambda *shape: {"size": shape}) for name, row in OF_SIZES.items()},
 )
 
 
