@@ -92,4 +92,10 @@ SCRIPT = (
     'torch.distributed.init_process_group("gloo")',
 )
 """Lines of a script before its tensors."""
-WAIT = "torch.utils._pytree.tree_map(torch.ops._c10d_functional.wait_tensor, out)"
+AFTER = (
+    "torch.utils._pytree.tree_map(torch.ops._c10d_functional.wait_tensor, out)",
+    # A process that ends while the other still waits for it ends that too.
+    "torch.distributed.barrier()",
+    "torch.distributed.destroy_process_group()",
+)
+"""Its lines after the call."""

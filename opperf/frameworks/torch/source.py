@@ -61,7 +61,7 @@ def script(case: Case, arguments: CallArguments, call: Callable[[], Any]) -> str
     imported += _module_of(call.func)
     if collectives.is_collective(case.target):
         imported += collectives.SCRIPT
-        called += [collectives.WAIT]
+        called += collectives.AFTER
     lines = [*imports_of(filled), "import numpy as np", "import torch", *dict.fromkeys(imported)]
     for body in bodies.definitions([*call.args, *call.keywords.values()]):
         # Their annotations need it.
