@@ -119,11 +119,6 @@ ROWS: dict[str, Variants] = {
         "few of long rows, as a graph's edges": call(x=fixed(*square(size), fill=odds(31, 1))),
     },
     "bincount": lambda size: {
-        "edges' weights summed by node, as degrees of a weighted graph": call(
-            x=fixed(8 * line(size)[0], fill=below(line(size)[0]), dtype="int64"),
-            weights=fixed(8 * line(size)[0], fill=POSITIVE),
-            least=line(size)[0],
-        ),
         **{
             why: call(x=fixed(*vector(size), fill=fill, dtype="int64"), least=least)
             for why, fill, least in (
@@ -131,6 +126,11 @@ ROWS: dict[str, Variants] = {
                 ("a text's words: many counts", zipf(size.extent(WORDS)), size.extent(WORDS)),
             )
         },
+        "edges' weights summed by node, as degrees of a weighted graph": call(
+            x=fixed(8 * line(size)[0], fill=below(line(size)[0]), dtype="int64"),
+            weights=fixed(8 * line(size)[0], fill=POSITIVE),
+            least=line(size)[0],
+        ),
     },
     "top_k": lambda size: {
         why: call(x=tensor(*shape), k=k, gives="both", axis=axis)
