@@ -161,7 +161,7 @@ def draws(row: Arguments, shaped: Callable[..., Arguments]) -> Variants:
 
 
 def tensor_like(name: str) -> Callable[..., Arguments]:
-    """What makes the tensor that is drawn into, or like: of integers if those are drawn."""
+    """The family of tensors that are drawn into or like: of integers where those are drawn."""
     if name.startswith(("random", "randint")):
         return lambda *shape: {"self": fixed(*shape, dtype=WHOLE)}
     return lambda *shape: {"self": tensor(*shape)}
