@@ -161,8 +161,8 @@ def draws(row: Arguments, shaped: Callable[..., Arguments]) -> Variants:
 
 
 def tensor_like(name: str) -> Callable[..., Arguments]:
-    """The family of tensors that are drawn into or like: of integers where those are drawn."""
-    if name.startswith(("random", "randint")):
+    """The family of tensors that are drawn into or like: of integers where only those are."""
+    if name.startswith(("random.", "randint")):
         return lambda *shape: {"self": fixed(*shape, dtype=WHOLE)}
     return lambda *shape: {"self": tensor(*shape)}
 

@@ -168,7 +168,7 @@ TABLE = (
         ZERO_GRADIENT,
         SAMPLING,
         "bernoulli bernoulli.Tensor cauchy exponential geometric log_normal normal.Tensor_Tensor "
-        "normal.Tensor_float normal.float_Tensor poisson random random.from random.to uniform",
+        "normal.Tensor_float normal.float_Tensor poisson random uniform",
     ),
     Exempt(
         ZERO_GRADIENT,
