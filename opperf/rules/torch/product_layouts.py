@@ -10,7 +10,7 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.sparse import LAYOUTS, WORDS, graph, nodes, of_layouts, pruned, vectors
-from opperf.rules.values import call, sparse, tensor, transposed
+from opperf.rules.values import Arguments, call, sparse, tensor, transposed
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -93,17 +93,13 @@ def transposed_matrices(operator: Operator, size: Preset) -> Rows:
     }
 
 
-def queries_and_keys(size: Preset) -> tuple[TensorSpec, TensorSpec]:
+def queries_and_keys(size: Preset) -> Arguments:
     """Vectors of all heads of sentences, in memory by token."""
     length = size.extent(128, least=8)
-    text = length * UNITS
-    x = TensorSpec(
-        (size.batch, HEADS, length, WIDTH), gradient=True, strides=(text, WIDTH, UNITS, 1)
-    )
-    y = TensorSpec(
-        (size.batch, HEADS, WIDTH, length), gradient=True, strides=(text, WIDTH, 1, UNITS)
-    )
-    return x, y
+    heads, text = (size.batch, HEADS), length * UNITS
+    left = TensorSpec((*heads, length, WIDTH), gradient=True, strides=(text, WIDTH, UNITS, 1))
+    right = TensorSpec((*heads, WIDTH, length), gradient=True, strides=(text, WIDTH, 1, UNITS))
+    return call(self=left, other=right)
 
 
 @FAMILIES.also("bmm.default", "baddbmm.default")
@@ -166,9 +162,7 @@ FURTHER: dict[str, Variants] = {
         for layout in ("coo", "csr")
     },
     "matmul linalg_matmul": lambda size: {
-        "BERT-base, scores of all heads, side by side in each token": dict(
-            zip(("self", "other"), queries_and_keys(size), strict=True)
-        )
+        "BERT-base, scores of all heads, side by side in each token": queries_and_keys(size)
     },
     "add.Tensor": of_two("two graphs merged, of each the edges"),
     "mul.Tensor": of_two("a pruned matrix by a sparse mask"),

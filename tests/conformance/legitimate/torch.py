@@ -222,6 +222,7 @@ BY_DTYPE = {
         ),
     ),
     "complex64": (
+        Exempt(NOT_FINITE, "exponentials of angles that are imaginary", "cos sin"),
         Exempt(
             WITHOUT_IMAGINARY_PART,
             CREATION,
