@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Fill
-from opperf.rules.shapes import Shape, column, slim, square, tiny
+from opperf.rules.shapes import Shape, column, slim, square, tiniest, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -190,9 +190,8 @@ COSTLY = SLOW | SLOWEST | {"airy_ai", "bessel_y0"}
 
 
 def fewest(name: str, size: Preset) -> Shape:
-    """The shape that shows the overhead of a function's call: `tiny`, or an eighth of it."""
-    rows, columns = tiny(size)
-    return (rows // 8 if name in COSTLY else rows, columns)
+    """The shape that shows the overhead of a function's call."""
+    return tiniest(size) if name in COSTLY else tiny(size)
 
 
 def largest(name: str, size: Preset) -> Shape:

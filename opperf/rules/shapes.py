@@ -81,6 +81,12 @@ def tiny(size: Preset) -> Shape:
     return (64, 1)
 
 
+def tiniest(size: Preset) -> Shape:
+    """An eighth of `tiny`, for functions of which that takes longer than a call."""
+    rows, columns = tiny(size)
+    return (rows // 8, columns)
+
+
 MOSTLY_DISPATCH = "mostly dispatch"
 """Marks the one configuration of an operator, at most, that is to show the overhead of a call."""
 

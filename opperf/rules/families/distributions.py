@@ -12,7 +12,7 @@ from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import WHOLE_DTYPE
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, Shape, features, line, square, tiny
+from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, Shape, features, line, square, tiniest, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -151,7 +151,7 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         optional = any(name in OPTIONAL for name in one.parameters)
         if function in INVERSES and optional and not is_flat:
             wanted.append((shape, shape, {WHY: STANDARD}, True))
-        few = (8, 1) if one.slow_sums and function in SUMS else tiny(size)
+        few = tiniest(size) if one.slow_sums and function in SUMS else tiny(size)
         wanted.append((few, few, FEW, not is_flat))
         for points, parameters, notes, standard in wanted:
             made = parameters_of(one, function, parameters, standard)

@@ -180,6 +180,7 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         large = alike._replace(notes={WHY: "two matrices of large integers: more steps for each"})
         yield from pairs(name, [large], Pair(DIVISORS[name], DIVISORS[name]))
     elif name in ("logaddexp", "logaddexp2"):
+        # Two transcendental functions take longer than any order of elements.
         yield from pairs(name, [alike, others[0]])
     elif PAIRS.get(name) in (LOGICAL_PAIR, BITWISE_PAIR):
         # One element would decide every result of a logical operation.

@@ -120,6 +120,7 @@ DILATED: Layers = (
     *(layer for layer in WINDOWS if layer[0].endswith("dilated")),
     ("DeepLab v3, a branch", of(2048, 28, 28, samples=1, filters=256, pad=12, dilate=12)),
 )
+"""Layers whose kernels read elements that are apart."""
 
 
 @FAMILIES.add(
