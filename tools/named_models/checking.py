@@ -12,10 +12,7 @@ from opperf.rules.callables import inputs_for_target
 from opperf.rules.configurations import FORM, OUTSIDE, PAPER
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
-
-Call = dict[str, Any]
-"""A recorded call: an operator's base name, the shapes of its tensors and of its results, and its
-other arguments by name."""
+from tools.named_models import Call
 
 CONVOLUTION = re.compile(r"conv(?!ert)", re.IGNORECASE)
 POOLING = re.compile(r"(max|avg|adaptive\w*)_?pool|reduce_window|(?<!ROI)pooling", re.IGNORECASE)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tools.named_models.checking import Call
+from tools.named_models import Call
 from tools.named_models.models import MODELS, Model
 
 
