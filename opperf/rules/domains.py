@@ -76,13 +76,15 @@ DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
     "arccosh": ABOVE_ONE,
     "logical_not": BOOLEAN,
-    **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
+    **dict.fromkeys(("rsqrt", "rcbrt", "gamma"), POSITIVE),
+    # On both sides of ten, below which digamma takes a step for each integer.
+    **dict.fromkeys(("gammaln", "digamma"), between(0.5, 20.0)),
     "erfinv": OPEN_UNIT,
     # Twice a tail of the normal distribution.
     "erfcinv": between(0.1, 1.9),
     **dict.fromkeys(("bitwise_not", "leading_zeros", "ones_in_bits"), BITS),
     # Some elements on each side of every place where an approximation gives way to another.
-    **dict.fromkeys(("bessel_j0", "bessel_j1", "i0e", "i1", "i1e"), WAVES),
+    **dict.fromkeys(("bessel_j0", "bessel_j1", "i0", "i0e", "i1", "i1e"), WAVES),
     **dict.fromkeys(("airy_ai", "spherical_bessel_j0"), WAVES),
     **dict.fromkeys(("bessel_k0", "bessel_k1", "bessel_y0", "bessel_y1"), WAVES_OF_POSITIVE),
     **dict.fromkeys(("scaled_bessel_k0", "scaled_bessel_k1", "sici"), WAVES_OF_POSITIVE),
@@ -184,6 +186,23 @@ SLOW = {
 
 SLOWEST = frozenset({"exp1", "expn", "hyp2f1"})
 """Functions that take 5 to 60 microseconds for an element where a framework compiles a series."""
+
+BOUND_BY_ARITHMETIC = frozenset(
+    {
+        *("airy_ai", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k1", "bessel_y0", "bessel_y1"),
+        *("arccosh", "arcsinh", "digamma", "erfcinv", "erfcx", "factorial", "fresnel", "gamma"),
+        *("gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "ndtri", "scaled_bessel_k0"),
+        *("scaled_bessel_k1", "sici", "sinc", "spence", "spherical_bessel_j0"),
+        *POLYNOMIALS,
+        *(f"shifted_{name}" for name in CHEBYSHEV),
+        # Of two tensors.
+        *("arctan2", "beta_function", "betaln", "boxcox", "boxcox1p", "comb", "floor_divide"),
+        *("fmod", "heaviside", "hypot", "kl_divergence_term", "logaddexp", "logaddexp2"),
+        *("owens_t", "poch", "polar", "power", "relative_entropy_term", "remainder", "xlog1py"),
+        "xlogy",
+    }
+)
+"""Functions that take longer than any order of elements in memory, in cache or not."""
 
 COSTLY = SLOW | SLOWEST | {"airy_ai", "bessel_y0"}
 """Functions of which `tiny` takes more than twice as long as one element, and so as the call."""

@@ -9,9 +9,9 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import FEED_FORWARD, sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import channels_last, feature_maps, network_maps
+from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, Shape, square, tall, tiny
+from opperf.rules.shapes import FEW, Shape, in_cache, square, tiny
 from opperf.rules.sizes import IMAGES, Preset
 from opperf.rules.values import tensor
 
@@ -43,25 +43,16 @@ def atoms(width: int) -> ShapeOf:
 Uses = tuple[tuple[str, ShapeOf], ...]
 """Why an activation is measured, and the shape."""
 
-LAYERS: Uses = (
-    ("a wide dense layer of a self-normalising or autoencoding network", square),
-    ("narrow dense layers of many samples of a table: short rows", tall),
+SHRUNK: Uses = (
+    ("sparse codes of a batch of patches, shrunk in each step of their search", square),
+    ("sparse codes of a few patches, which stay in cache", in_cache),
 )
 
 ACTIVATIONS: dict[str, Uses] = {
-    "celu": (
-        ("ANI-1x, hydrogen's network, first layer: a row for each atom", atoms(160)),
-        ("ANI-1x, hydrogen's network, last hidden layer: short rows", atoms(96)),
-    ),
-    "elu": (("ELU's own network on CIFAR-100, its first layers", maps(192, 32)), *LAYERS[1:]),
-    "gelu": (
-        ("BERT-base, inside its feed-forward blocks", feed_forward),
-        ("ConvNeXt-T, stage 1, widened", lambda size: channels_last(maps(384, 56)(size))),
-    ),
-    "gelu_tanh": (
-        ("GPT-2, inside its feed-forward blocks", lambda size: text(size, 3072)),
-        ("Gemma 2B, inside feed-forward blocks, a short text", lambda size: text(size, 16384, 128)),
-    ),
+    "celu": (("ANI-1x, hydrogen's network, first layer: a row for each atom", atoms(160)),),
+    "elu": (("ELU's own network on CIFAR-100, its first layers", maps(192, 32)),),
+    "gelu": (("BERT-base, inside its feed-forward blocks", feed_forward),),
+    "gelu_tanh": (("GPT-2, inside its feed-forward blocks", lambda size: text(size, 3072)),),
     "hard_sigmoid": (
         ("MobileNetV3, gates of squeeze and excitation: few elements", maps(960, 1)),
         ("gates of a recurrent cell on small devices", square),
@@ -72,23 +63,26 @@ ACTIVATIONS: dict[str, Uses] = {
     ),
     "hard_tanh": (
         ("binarised networks, before the sign of activations", feature_maps),
-        ("a policy's actions kept between -1 and 1", tall),
+        ("states of a recurrent cell on small devices, which stay in cache", in_cache),
     ),
-    "hard_shrink": LAYERS,
+    "hard_shrink": SHRUNK,
     "leaky_relu": (
         ("YOLOv3, first residual stage", maps(64, 208, samples=2)),
         ("a GAN's discriminator, late layer: many channels", maps(512, 8)),
+    ),
+    "mish": (
+        ("YOLOv4, stage 1", maps(64, 304, samples=2)),
+        ("YOLOv4, stage 5: many channels of few pixels", maps(1024, 19)),
     ),
     "relu6": (
         ("MobileNetV2, first expansion", maps(96, 56)),
         ("MobileNetV2, last layer: many channels of few pixels", maps(1280, 7)),
     ),
-    "selu": LAYERS,
+    "selu": (("a wide dense layer of a self-normalising network", square),),
     "silu": (
-        ("EfficientNet-B0, first expansion", maps(96, 56)),
         ("Llama 7B, gates of feed-forward blocks, short text", lambda size: text(size, 11008, 128)),
     ),
-    "soft_shrink": LAYERS,
+    "soft_shrink": SHRUNK,
 }
 """Arguments that networks call activations with."""
 

@@ -14,6 +14,7 @@ from opperf.rules.domains import (
     ANGLES,
     BITS,
     BITWISE_PAIR,
+    BOUND_BY_ARITHMETIC,
     DIVISORS,
     DOMAINS,
     LOGICAL_PAIR,
@@ -40,8 +41,8 @@ OF_ONE = tuple(
     for operation in OPERATIONS.values()
     if operation.module in ("unary", "special")
     and set(operation.inputs) == {"x"}
-    # A step of attention, whose family has its inputs.
-    and operation.name != "divided_by_root_of_width"
+    # A step of attention, and an activation of one network, whose families have their inputs.
+    and operation.name not in ("divided_by_root_of_width", "mish")
 )
 OF_TWO = tuple(
     operation.name
@@ -66,6 +67,7 @@ ROWS = ("a large matrix, beyond a core's own cache", "a smaller matrix, within a
 """Why a matrix and a part of it are measured."""
 TO_TENTHS = (f"rounded to tenths, {ROWS[0]}", f"rounded to tenths, {ROWS[1]}")
 """The same of an operation that rounds to a number of decimals."""
+BOUND = "a large matrix: bound by arithmetic, in cache or not"
 OF_SLOW = "fewer elements, as each takes long: bound by arithmetic"
 
 
@@ -76,6 +78,8 @@ def of_one(
     if name in SLOW | SLOWEST:
         shapes: dict[Shape, Roles] = {largest(name, size): {WHY: OF_SLOW}}
         shapes.setdefault(fewest(name, size), FEW)
+    elif name in BOUND_BY_ARITHMETIC - {"power"}:  # A power by a number may be one product.
+        shapes = {square(size): {WHY: BOUND}, fewest(name, size): FEW}
     else:
         large, small = square(size), in_cache(size)
         shapes = {large: {WHY: whys[0]}, small: {WHY: whys[1]}, fewest(name, size): FEW}
@@ -83,6 +87,10 @@ def of_one(
 
 
 ACTIVATED: dict[str, tuple[str, str]] = {
+    "log_sigmoid": (
+        "log-sigmoids of true and corrupted triples' scores, as embeddings of graphs learn by",
+        "log-sigmoids of a few triples' scores, which stay in cache",
+    ),
     "relu": (
         "ReLU after a wide dense layer: one comparison for each element",
         "ReLU after a wide layer for a few samples, which stay in cache",
@@ -179,8 +187,7 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield from pairs(name, [alike])
         large = alike._replace(notes={WHY: "two matrices of large integers: more steps for each"})
         yield from pairs(name, [large], Pair(DIVISORS[name], DIVISORS[name]))
-    elif name in ("logaddexp", "logaddexp2"):
-        # Two transcendental functions take longer than any order of elements.
+    elif name in BOUND_BY_ARITHMETIC:
         yield from pairs(name, [alike, others[0]])
     elif PAIRS.get(name) in (LOGICAL_PAIR, BITWISE_PAIR):
         # One element would decide every result of a logical operation.
@@ -200,17 +207,20 @@ VARIANTS: dict[str, Variants] = {
         )
     ],
     "sum_of_many": lambda size: [
-        {"tensors": tensors([tensor(*shape)] * LIST_LENGTH), **why} for shape, why in of_one(size)
+        {"tensors": tensors([tensor(*shape)] * LIST_LENGTH), **why}
+        for shape, why in of_one(size, ("outputs of branches, added", "few of them, in cache"))
     ],
     "affine_clip": lambda size: [
-        {"x": tensor(*shape), "slope": 0.2, "offset": 0.5, **why} for shape, why in of_one(size)
+        {"x": tensor(*shape), "slope": 0.2, "offset": 0.5, **why}
+        for shape, why in of_one(size, ("an LSTM's gates, as Keras's", "those of few, in cache"))
     ],
     "polynomial": lambda size: [
         {"coefficients": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), **why}
-        for shape, why in of_one(size)
+        for shape, why in of_one(size, ("a fitted quartic at many places", "at few, in cache"))
     ],
     "clip": lambda size: [
-        {"x": tensor(*shape), "low": 0, "high": 1, **why} for shape, why in of_one(size)
+        {"x": tensor(*shape), "low": 0, "high": 1, **why}
+        for shape, why in of_one(size, ("intensities kept from 0 to 1", "few of them, in cache"))
     ],
 }
 add_rows(FAMILIES.operation, VARIANTS)

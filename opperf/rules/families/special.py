@@ -93,7 +93,10 @@ def round_to(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 PARAMETRISED: dict[str, tuple[dict[str, Fill], str]] = {
-    "betainc": ({"a": between(0.5, 5.0), "b": between(0.5, 5.0)}, "as a Beta distribution's sums"),
+    "betainc": (
+        {"a": between(0.5, 5.0), "b": between(0.5, 5.0)},
+        "cumulative probabilities of Beta's distribution",
+    ),
     "expn": ({"order": below(6, start=1)}, "of orders one to five, as radiation in air"),
     "hyp1f1": ({"a": POSITIVE, "b": ABOVE_ONE}, "Kummer's function, as noncentral moments"),
     "hyp2f1": ({"a": POSITIVE, "b": POSITIVE, "c": ABOVE_ONE}, "Gauss's, for negative binomials"),

@@ -190,7 +190,7 @@ for _module in NUMPY_MODULES:
             FAMILIES.category(_name)(of_numpy(_family))
 
 # Others' are of views, of NumPy's options, or of texts.
-for _module in (integers, reductions):
+for _module in (elementwise, integers, reductions):
     for _name, _several in _module.FAMILIES.further.items():
         for _family in _several:
             FAMILIES.also(PREFIX + _name)(of_numpy(_family, _name))

@@ -19,7 +19,16 @@ from opperf.rules.jax.properties import body
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, line, slim, square, tiny
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, OPEN_UNIT, REQUESTED, Arguments, fixed, tensor, tensors
+from opperf.rules.values import (
+    BOOLEAN,
+    OPEN_UNIT,
+    REQUESTED,
+    Arguments,
+    below,
+    fixed,
+    tensor,
+    tensors,
+)
 
 Further = Callable[[Arguments], dict[str, Argument]]
 """Makes the arguments that a function takes beside those of NumPy's."""
@@ -189,9 +198,9 @@ FAMILIES = Families()
 def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix in another dtype."""
     yield {
-        operator.tensors[0].name: tensor(*square(size), dtype="int32"),
+        operator.tensors[0].name: fixed(*square(size), fill=below(256), dtype="uint8"),
         "dtype": DType(REQUESTED),
-        WHY: "integers to the dtype of a network, as pixels",
+        WHY: "bytes of pixels to the dtype of a network",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opperf.model import Argument
-from opperf.rules.families.integers import LABELS, before, causal, votes
+from opperf.rules.families.integers import LABELS, NODES, before, causal, votes
 from opperf.rules.numpy.integers import (
     AGREEMENT,
     CODES,
@@ -54,7 +54,9 @@ ROWS: Mapping[str, Variants] = {
     "lax.shift_left lax.shift_right_logical": rows(
         "words in uint32, rotated as PCG's", {"x": (HASHES, UNSIGNED), "y": (below(32), UNSIGNED)}
     ),
-    "lax.sort": rows(GROUPED.format(SIGNED), {"operand": (IDENTIFIERS, SIGNED)}, dimension=0),
+    "lax.sort": lambda size: rows(
+        GROUPED.format(SIGNED), {"operand": (below(size.extent(NODES)), SIGNED)}, dimension=0
+    )(size),
     "scipy.stats.mode": votes("a", "axis", SIGNED),
 }
 add_rows(FAMILIES.also, ROWS)

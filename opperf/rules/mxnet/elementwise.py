@@ -209,6 +209,8 @@ SCALARS: dict[str, float] = {
     **dict.fromkeys(("lesser", "lesser_equal", "maximum", "minimum", "fmax", "fmin"), AMONG),
     # With any other number the result is true everywhere.
     "logical_or": 0.0,
+    # With a prime number one step is enough.
+    **dict.fromkeys(("lcm", "gcd"), 60.0),
 }
 """The number, in the same way, where with `FACTOR` nearly all results would be the same."""
 

@@ -12,7 +12,7 @@ from opperf.rules.mxnet.miscellany import filled
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.registering import Family
 from opperf.rules.shapes import LIST_LENGTH, Shape, in_cache, line, square, vector
-from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, below, call, fixed, tensor
+from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, below, call, fixed, odds, tensor
 from opperf.rules.variants import Row, Variants, add_rows
 
 MADE: dict[str, Family] = {}
@@ -52,7 +52,9 @@ ROWS: dict[str, Row | Variants] = {
         )
     },
     "ndarray.sparse.csr_matrix ndarray.sparse.row_sparse_array": lambda size: {
-        "a dense matrix to a sparse one, all of it stored": call(arg1=fixed(*square(size)))
+        "a dense matrix, of which a tenth are ones as words of texts, to a sparse one": call(
+            arg1=fixed(*square(size), fill=odds(9, 1))
+        )
     },
     "numpy.choose": lambda size: {
         "one of several matrices for each element, by its number": call(
@@ -66,7 +68,11 @@ ROWS: dict[str, Row | Variants] = {
         for row in matrices.einsum(size)
     },
     "numpy.identity": lambda size: {"an identity, as a kernel's ridge": call(n=square(size)[0])},
-    "numpy.lexsort": lambda size: {"rows by several columns": call(keys=stacked(vector(size)))},
+    "numpy.lexsort": lambda size: {
+        "rows by several columns, each of a thousand values": call(
+            keys=stacked(vector(size), below(1000), "int64")
+        )
+    },
     "numpy.linalg.multi_dot": lambda size: {
         "square matrices in the best order": call(arrays=stacked(matrix_to_diagonalise(size)))
     },

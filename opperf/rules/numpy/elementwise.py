@@ -100,7 +100,7 @@ ONE: dict[str, tuple[Fill, str]] = {
 }
 """Fill and dtype of functions that normal numbers of the requested dtype do not suit."""
 
-ABOUT_COMPLEX = frozenset({"conjugate", "real", "real_if_close"})
+ABOUT_COMPLEX = frozenset({"real", "real_if_close"})
 """Functions of complex numbers that are called with real ones too."""
 
 
@@ -125,9 +125,9 @@ def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {array: fixed(*shape, fill=fill, dtype=dtype), **why}
 
 
-@FAMILIES.add("angle")
+@FAMILIES.add("angle", "conjugate")
 def not_of_real(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One array of complex numbers: the results of real ones are one number, or one of two."""
+    """One array of complex numbers: of real ones the results are they, or one of two numbers."""
     array = operator.tensors[0].name
     for shape, why in shared.of_one(size):
         yield {array: tensor(*shape, dtype=COMPLEX), **why}
@@ -151,10 +151,10 @@ RIGHT: dict[str, tuple[Pair, str]] = {
 @FAMILIES.category("binary")
 @FAMILIES.add(*RIGHT, replaces="the second array is of integers, which shared rows are not")
 def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two arrays, one broadcast to the other's shape where they differ."""
+    """Two arrays, or one and a row: most functions take longer than any order of elements."""
     fills, dtype = next((RIGHT[n] for n in operator.names if n in RIGHT), (Pair(), REQUESTED))
     left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape, notes in shared.broadcasting(size):
+    for left_shape, right_shape, notes in shared.broadcasting(size)[:2]:
         yield {
             left: fixed(*left_shape, fill=fills.left),
             right: fixed(*right_shape, fill=fills.right, dtype=dtype),
@@ -225,3 +225,9 @@ ROWS: dict[str, Variants] = {
     },
 }
 add_rows(FAMILIES.add, ROWS)
+
+
+@FAMILIES.also("power")
+def squares(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Squares, for which there is no general power."""
+    yield {"x1": fixed(*square(size)), "x2": 2, WHY: "squares of errors: one exponent for all"}

@@ -61,7 +61,7 @@ BATCHES = "ar1 ar2"
 CODES = "hashes of 32 bits, as distances of codes"
 AGREEMENT = "predicted classes and labels in {}, for accuracy"
 ERRORS = "predicted classes and labels in {}, for an error rate"
-GROUPED = "identifiers in {}, as to group their rows"
+GROUPED = "nodes of sampled edges in {}, as to group edges"
 
 ROWS: dict[str, Variants] = {
     "bincount": rows("bytes of pixels, for a histogram", {"x": (BYTES, BYTE)}, minlength=256),
@@ -89,7 +89,9 @@ ROWS: dict[str, Variants] = {
     "right_shift": rows("the upper 4-bit weight of each byte", {"x1": (BYTES, BYTE)}, x2=UPPER),
     "setdiff1d": nodes(BATCHES, "those of one batch that are not in another"),
     "setxor1d": nodes(BATCHES, "those of one of two batches alone"),
-    "sort argsort": rows(GROUPED.format(SIGNED), {"a": (IDENTIFIERS, SIGNED)}, axis=-1),
+    "sort argsort": lambda size: rows(
+        GROUPED.format(SIGNED), {"a": (below(size.extent(NODES)), SIGNED)}, axis=-1
+    )(size),
     "sum": lambda size: {
         "a boolean mask of padding, to lengths of texts": call(
             a=fixed(size.batch, size.extent(4096), fill=PADDED, dtype="bool"), axis=1

@@ -11,7 +11,7 @@ from opperf.model import Fill, Operator, TensorSpec
 from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Written, merge, use, uses
 from opperf.rules.bert import few_sentences, scores
 from opperf.rules.configurations import WHY
-from opperf.rules.families.activations import ACTIVATIONS, Uses, maps
+from opperf.rules.families.activations import ACTIVATIONS, Uses
 from opperf.rules.families.elementwise import ACTIVATED, ROWS, of_one
 from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families, entry_of
@@ -152,7 +152,6 @@ OF_NETWORKS: dict[str, Uses] = {
         ("relu", "_prelu_kernel", "rrelu_with_noise"),
         (("feature maps of a ResNet's first stage", feature_maps), ("a wide dense layer", square)),
     ),
-    "mish": (("YOLOv4, stage 1", maps(64, 304, samples=2)), ("YOLOv4, stage 5", maps(1024, 19))),
 }
 """Networks whose activations have these derivatives."""
 
@@ -245,7 +244,7 @@ add_rows(FAMILIES.add, ROWS_BY_NAME)
 
 FURTHER: dict[str, Variants] = {
     "softplus": lambda size: {
-        "A steep softplus: most above the threshold": call(self=tensor(*square(size)), beta=50.0)
+        "A steep softplus: a third above the threshold": call(self=tensor(*square(size)), beta=50.0)
     },
     "elu_backward": lambda size: {
         "ELU in place, which keeps its result alone: the gradient, without an exponential": call(

@@ -12,7 +12,7 @@ from opperf.operations.uses import Roles, Use
 from opperf.rules.bert import scores
 from opperf.rules.configurations import WHY
 from opperf.rules.deviations import IN_DOUBLE
-from opperf.rules.domains import PAIRS, Pair
+from opperf.rules.domains import MANTISSAS, PAIRS, SHIFTS, Pair
 from opperf.rules.engine import uses_of
 from opperf.rules.families import elementwise as shared
 from opperf.rules.families.special import COMPLEX
@@ -53,7 +53,6 @@ NUMBERS: dict[tuple[str, str], float] = {
         for operation in ("greater", "greater_equal", "less", "less_equal", "maximum", "minimum")
         for role in ("x", "y")
     },
-    # Other powers than the second, which is a product.
     ("power", "y"): 3,
     **{
         (name, role): number
@@ -64,6 +63,7 @@ NUMBERS: dict[tuple[str, str], float] = {
     },
 }
 """By operation and role, the number where `FACTOR` makes all results one or is a special case."""
+SAID = {("power", "x"): "2 to the power of each: ", ("power", "y"): "cubes: "}
 
 
 @FAMILIES.category("unary", "binary")
@@ -96,10 +96,11 @@ def beside_number(
                 role: NUMBERS.get((own.operation, role), FACTOR),
                 other: tensor(*shape, fill=fills[other], dtype=shared.dtype_for(own.operation)),
             }
+            said = [*modes, SAID.get((own.operation, role), "")]
             # The operator takes a tensor for one of the roles only.
             arguments = own.to_arguments(operator, inputs)
             if arguments is not None:
-                yield {**arguments, **chosen, WHY: "".join([*modes, str(notes[WHY])])}
+                yield {**arguments, **chosen, WHY: "".join([*said, str(notes[WHY])])}
 
 
 THREE: dict[str, tuple[str, Callable[[TensorSpec], Arguments]]] = {
@@ -152,7 +153,7 @@ def two_views(operator: Operator, size: Preset) -> Rows:
 ROWS: dict[str, Variants] = {
     "nextafter": lambda size: [
         {"self": tensor(*left), "other": tensor(*right), **notes}
-        for left, right, notes in shared.broadcasting(size)
+        for left, right, notes in shared.broadcasting(size)[:2]
     ]
 }
 add_rows(FAMILIES.add, ROWS)
@@ -194,6 +195,12 @@ FURTHER: dict[str, Variants] = {
     "clamp.default": lambda size: {
         "A lower bound alone, for norms to divide by": call(self=tensor(*square(size)), min=0.0)
     },
+    "ldexp.Tensor": lambda size: {
+        "exponents in int32, as frexp returns them": call(
+            self=tensor(*square(size), fill=MANTISSAS),
+            other=fixed(*square(size), fill=SHIFTS, dtype="int32"),
+        )
+    },
     "logit": lambda size: {
         "probabilities clamped first": call(self=tensor(*square(size), fill=PROBABILITY), eps=1e-6)
     },
@@ -213,6 +220,7 @@ FURTHER: dict[str, Variants] = {
         for exponent, why in (
             (2, "squares in Llama's normalisation: a product in place of a power"),
             (0.5, "square roots, which have an instruction"),
+            (0.75, "words' frequencies to 0.75, as word2vec draws negative samples: a power"),
         )
     },
 }

@@ -132,8 +132,14 @@ ROWS: Mapping[str, Variants] = {
     "ne.Tensor": row("predictions and labels in int64, for errors", self=LABELS, other=LABELS),
     "remainder.Scalar": row("identifiers in int64 to a hashed table", self=IDS, other=BUCKETS),
     "remainder.Tensor": row("signed hashes in int64, to their tables", self=HASHES, other=EXTENTS),
-    "argsort.default sort.default": row("identifiers in int64, as to group their rows", self=IDS),
-    "argsort.stable sort.stable": row("identifiers in int64, ties in order", self=IDS, stable=True),
+    "argsort.default sort.default": lambda size: {
+        "nodes of sampled edges in int64, as to group edges": vectors(size, self=nodes(size))
+    },
+    "argsort.stable sort.stable": lambda size: {
+        "nodes of sampled edges in int64, ties in order": vectors(
+            size, self=nodes(size), stable=True
+        )
+    },
     "sum.dim_IntList": lambda size: {"int64 masks to lengths": call(self=padding(size), dim=(1,))},
     "_unique.default _unique2.default": lambda size: {
         "ends of sampled edges of a large graph, each node once": vectors(size, self=nodes(size))
