@@ -27,7 +27,7 @@ OTHER_VERSIONS = {
     "linalg.matrix_norm linalg.vector_norm linalg.svdvals linalg.vecdot linalg.diagonal "
     "linalg.matrix_transpose linalg.trace matvec vecmat vecdot matrix_transpose trapezoid "
     "unstack astype",
-    "jax": "jnp.top_k lax.mulhi lax.polynomial lax.empty lax.broadcast_like lax.scaled_dot "
+    "jax": "jnp.top_k lax.mulhi lax.polynomial lax.empty lax.scaled_dot "
     "scipy.linalg.hadamard scipy.linalg.helmert scipy.linalg.invhilbert scipy.linalg.invpascal "
     "scipy.linalg.circulant scipy.linalg.companion scipy.linalg.fiedler "
     "scipy.linalg.fiedler_companion scipy.linalg.hankel scipy.linalg.convolution_matrix "

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import TensorSpec
+from opperf.model import Fill, TensorSpec
 from opperf.operations import CanonicalOperation
-from opperf.operations.uses import Roles
-from opperf.rules.bert import UNITS, WORDS, scores, tokens
+from opperf.operations.uses import Roles, as_list
+from opperf.rules.bert import UNITS, WORDS, few_sentences, scores, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import CLASSES, feature_maps
+from opperf.rules.image_shapes import CLASSES, feature_maps, network_maps, photographs
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, in_cache, line, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -40,6 +40,11 @@ def indices(shape: Shape, limit: int) -> TensorSpec:
     return fixed(*shape, fill=below(limit), dtype=INDEX)
 
 
+def shuffled(*shape: int, limit: int = 1) -> TensorSpec:
+    """Indices of which none recurs along the last axis, up to its extent or a larger limit."""
+    return fixed(*shape, fill=Fill("permutation", 0.0, float(limit)), dtype=INDEX)
+
+
 def masked(size: Preset) -> tuple[tuple[Shape, str], ...]:
     """Shapes of which a mask selects half of the elements, and why they are measured."""
     return (
@@ -62,13 +67,66 @@ def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     }
 
 
+@FAMILIES.operation("masked_fill")
+def masked_fill(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Tensors, of which half is set to a number."""
+    for shape, why in masked(size):
+        yield {"data": tensor(*shape), "mask": mask(shape), "values": 0.5, WHY: why}
+
+
+def parts_of(size: Preset) -> dict[str, tuple[Shape, int, int, int]]:
+    """Shapes, the axis of a part of each, and both its ends, by why it is taken."""
+    batch, length, width = few_sentences(size)
+    return {
+        "the first tokens, as a prompt's": ((batch, length, width), 1, 0, length // 2),
+        "keys of GPT-2's projection": ((batch, length, 3 * width), 2, width, 2 * width),
+        "ShuffleNet v2, stage 2: half of the channels, for a block's second branch": (
+            network_maps(size, 116, 28, 28),
+            *(1, 58, 116),
+        ),
+    }
+
+
+@FAMILIES.operation("slice_axis")
+def slice_axis(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Tensors, and the part of one axis that is taken."""
+    for why, (shape, axis, begin, end) in parts_of(size).items():
+        yield {"data": tensor(*shape), "axis": axis, "begin": begin, "end": end, WHY: why}
+
+
+@FAMILIES.operation("slice")
+def slices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Tensors, and a slice of each axis: of all but one the whole, but for a crop."""
+    for why, (shape, axis, begin, end) in parts_of(size).items():
+        begins = tuple(begin if at == axis else 0 for at in range(len(shape)))
+        ends = tuple(end if at == axis else extent for at, extent in enumerate(shape))
+        yield {"data": tensor(*shape), "begin": begins, "end": ends, WHY: why}
+    outer, (height, width) = feature_maps(size)[:2], feature_maps(size)[2:]
+    data = tensor(*outer, height, width)
+    starts, every_other = (0,) * 4, (1, 1, 1, 2)
+    why = "a shortcut of stride 2"
+    yield {"data": data, "begin": starts, "end": data.shape, "step": every_other, WHY: why}
+    begins, ends = (0, 0, height // 4, width // 4), (*outer, height * 3 // 4, width * 3 // 4)
+    yield {"data": data, "begin": begins, "end": ends, WHY: "the middle of maps, as U-Net crops"}
+
+
+def only_slice(roles: Roles) -> tuple[int, int, int, int] | None:
+    """The axis, both ends and the step of the only slice that is not a whole axis, if it is one."""
+    data, begins, ends = roles["data"], as_list(roles["begin"]), as_list(roles["end"])
+    assert isinstance(data, TensorSpec)
+    steps = as_list(roles.get("step", (1,) * len(begins)))
+    cuts = enumerate(zip(begins, ends, steps, strict=True))
+    parts = [(axis, *cut) for axis, cut in cuts if cut != (0, data.shape[axis], 1)]
+    return parts[0] if len(parts) == 1 else None
+
+
 @FAMILIES.operation("one_hot")
 def one_hot(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Classes of samples, of tokens and of pixels."""
     for why, shape, classes in (
         ("labels of ImageNet, as a loss with smoothed labels takes", column(size)[:1], CLASSES),
         ("the expert of each token, of eight, as a mixture of experts", tokens(size), 8),
-        ("classes of each pixel, as Dice's loss", (size.samples(2), *feature_maps(size)[2:]), 21),
+        ("classes of each pixel, as Dice's loss", (size.samples(2), *photographs(size)[2:]), 21),
     ):
         yield {"indices": indices(shape, classes), "depth": classes, WHY: why}
 
@@ -98,7 +156,7 @@ def take_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Rol
     """A matrix, and the indices of as many elements of each row as it has."""
     shape = square(size)
     why = "each row in an order of its own, as `argsort` returns it"
-    yield {"data": tensor(*shape), "indices": indices(shape, shape[-1]), WHY: why}
+    yield {"data": tensor(*shape), "indices": shuffled(*shape), WHY: why}
     samples, words = size.extent(128, least=8), size.extent(WORDS)
     why = "BERT-base, the score of each masked word: one element of a long row"
     yield {"data": tensor(samples, words), "indices": indices((samples, 1), words), WHY: why}
@@ -138,10 +196,10 @@ ROWS: dict[str, Row] = {
         WHY: "each element from one of several matrices, as a function defined in pieces",
     },
     "put_along_last": lambda size: {
-        "data": tensor(*square(size)),
-        "indices": indices(square(size), square(size)[-1]),
-        "values": tensor(*square(size)),
-        WHY: "values to each row at places of its own, as sorted results put back",
+        "data": tensor(rows := square(size)[0], columns := square(size)[1]),
+        "indices": shuffled(rows, columns // 2, limit=columns),
+        "values": tensor(rows, columns // 2),
+        WHY: "values to half of each row, at places of its own, as the best ones put back",
     },
     "put": lambda size: {
         "data": tensor(*vector(size)),

@@ -13,7 +13,7 @@ from opperf.rules.image_shapes import channels_last, feature_maps, network_maps,
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, call, tensor, tensors
+from opperf.rules.values import Arguments, call, fixed, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -75,7 +75,6 @@ PADDING = {
     "symmetric": "pixels mirrored at the border, as filters of images do",
     "wrap": "pixels of the other side, for panoramas and periodic simulations",
     "maximum": "the maximum of each row and column, so that no minimum is at the border",
-    "minimum": "the minimum of each row and column, so that no maximum is at the border",
     "mean": "the mean of each row and column, so that the border is even",
     "median": "the median of each row and column: even, and safe from outliers",
     "linear_ramp": "a ramp down to zero, as a taper before a Fourier transform",
@@ -125,6 +124,7 @@ POOLED = 2048
 PER_SAMPLE = "a number per row to a matrix, as each sample's maximum or norm"
 PER_UNIT = "a row to all rows of a matrix, as the bias of a dense layer"
 PER_CHANNEL = "a number per channel to feature maps, as the scale of a normalisation"
+TO_HEADS = "BERT-base's tokens divided among its heads"
 DIAGONAL = "the diagonal of a matrix, as the variances in a covariance matrix"
 SAMPLES = 32
 """Images of a batch, or time steps of a sequence."""
@@ -137,12 +137,21 @@ def alike(shape: Shape, length: int = LIST_LENGTH, **values: Argument) -> Argume
     return call(tensors=tensors([tensor(*shape)] * length), **values)
 
 
+def broadcast(size: Preset) -> dict[str, tuple[Shape, Shape]]:
+    """Shapes to broadcast, and those to broadcast to, by why."""
+    channels = feature_maps(size)[1]
+    return {
+        PER_SAMPLE: (column(size), tall(size)),
+        PER_UNIT: ((1, square(size)[1]), square(size)),
+        PER_CHANNEL: ((1, channels, 1, 1), feature_maps(size)),
+    }
+
+
 def joined(why: str) -> Variants:
     """Tensors to join along the second axis, and vectors, with why."""
     return lambda size: {
         "long rows, as the outputs of wide dense layers": alike(square(size)),
         "many short rows, as tables of samples and features": alike(tall(size)),
-        "feature maps of four axes, as outputs of branches": alike(feature_maps(size)),
         why: alike(vector(size)),
     }
 
@@ -151,6 +160,9 @@ ROWS: dict[str, Variants] = {
     "reshape": lambda size: {
         # BERT-large's vectors are as long as the rows at the default size.
         "rows to BERT-large heads": call(x=tensor(*square(size)), shape=(square(size)[0], 16, -1))
+    },
+    "reshape_like": lambda size: {
+        TO_HEADS: call(x=tensor(*few_sentences(size)), like=fixed(*heads(size)))
     },
     "transpose": lambda size: {
         why: call(x=tensor(*shape), **({"axes": axes} if axes else {}))
@@ -165,7 +177,6 @@ ROWS: dict[str, Variants] = {
     },
     "squeeze": lambda size: {
         "all axes of extent 1, which it finds": call(x=tensor(1, tall(size)[0], 1, tall(size)[1])),
-        "two axes of one sample": call(x=tensor(1, tall(size)[0], 1, tall(size)[1]), axis=(0, 2)),
         "ResNet-50's features after pooling": call(x=tensor(size.batch, POOLED, 1, 1), axis=(2, 3)),
     },
     "tile": lambda size: {
@@ -178,19 +189,22 @@ ROWS: dict[str, Variants] = {
         )
     },
     "broadcast": lambda size: {
-        PER_SAMPLE: call(x=tensor(*column(size)), shape=tall(size)),
-        PER_UNIT: call(x=tensor(1, square(size)[1]), shape=square(size)),
-        PER_CHANNEL: call(x=tensor(1, feature_maps(size)[1], 1, 1), shape=feature_maps(size)),
+        why: call(x=tensor(*shape), shape=whole) for why, (shape, whole) in broadcast(size).items()
+    },
+    "broadcast_like": lambda size: {
+        why: call(x=tensor(*shape), like=fixed(*whole))
+        for why, (shape, whole) in broadcast(size).items()
     },
     "diag": lambda size: {
         DIAGONAL: call(x=tensor(*square(size))),
-        "the diagonal below, such as a Hessenberg matrix's": call(x=tensor(*tall(size)), offset=-1),
         "a vector to a diagonal matrix, as singular values are": call(x=tensor(*square(size)[:1])),
     },
     "diagflat": lambda size: {"a vector of weights to a matrix": call(x=tensor(*square(size)[:1]))},
     "diagonal": lambda size: {
         DIAGONAL: call(x=tensor(*square(size))),
-        "of each, as autocovariances": call(x=tensor(*cube(size)), offset=1, axis1=1, axis2=2),
+        "diagonals above the main ones of a stack, as covariances with the next step": call(
+            x=tensor(*cube(size)), offset=1, axis1=1, axis2=2
+        ),
     },
     "atleast_1d atleast_2d atleast_3d": lambda size: {"long vectors, to join": alike(vector(size))},
     "concatenate": lambda size: {
@@ -217,8 +231,12 @@ ROWS: dict[str, Variants] = {
     },
     # Some functions split along the third axis.
     "split": lambda size: {
-        "equal parts of an axis, by their number": call(x=tensor(*cube(size)), parts=PARTS),
-        "parts of extents one, three and the rest": call(x=tensor(*cube(size)), starts=(1, PARTS)),
+        "equal parts by their number, as the gates of an LSTM": call(
+            x=tensor(*cube(size)), parts=PARTS
+        ),
+        "one, three and the rest, as bands of spherical harmonics": call(
+            x=tensor(*cube(size)), starts=(1, PARTS)
+        ),
     },
 }
 add_rows(FAMILIES.operation, ROWS)

@@ -20,6 +20,7 @@ from opperf.rules.values import (
     call,
     donated,
     fixed,
+    literal,
     named,
     tensor,
     tensors,
@@ -62,7 +63,7 @@ def gathered(size: Preset) -> Rows:
     )
     return {
         "rows of a table at random, such as word vectors: short copies": table,
-        "the same rows without a check of the indices": {**table, "mode": IN_RANGE},
+        "rows of a table without a check of the indices": {**table, "mode": IN_RANGE},
         "single elements at rows and columns, as x[i, j]": call(
             operand=tensor(side, side),
             start_indices=indices(count, 2, limit=side),
@@ -94,22 +95,33 @@ def messages(size: Preset, fill: Fill = POSITIVE) -> Arguments:
     }
 
 
-def shuffled_rows(size: Preset) -> Arguments:
+def distinct_rows(size: Preset) -> Arguments:
     """Rows of a matrix, each at an index that does not recur."""
     rows, columns = square(size)
     return {
         "operand": tensor(rows, columns, fill=POSITIVE),
-        "scatter_indices": distinct(rows),
+        "scatter_indices": at_places([[row] for row in range(0, rows - 1, 2)], rows),
         "updates": tensor(rows // 2, columns, fill=POSITIVE),
         "dimension_numbers": Fields(TO_ROWS),
         "unique_indices": True,
     }
 
 
-def distinct(limit: int) -> TensorSpec:
-    """Half as many indices as the limit, each once: every second one."""
-    data = [[2 * index] for index in range(limit // 2)]
-    return indices(limit // 2, 1, limit=limit, fill=Fill("literal", data=data))
+def diagonal(size: Preset) -> Arguments:
+    """The elements of a diagonal, each at a row and a column."""
+    side = square(size)[0]
+    return {
+        "operand": tensor(side, side, fill=POSITIVE),
+        "scatter_indices": at_places([[place, place] for place in range(side)], side),
+        "updates": tensor(side, fill=POSITIVE),
+        "dimension_numbers": Fields(TO_ELEMENTS),
+        "unique_indices": True,
+    }
+
+
+def at_places(places: list[list[int]], limit: int) -> TensorSpec:
+    """Indices that do not recur."""
+    return indices(len(places), len(places[0]), limit=limit, fill=literal(places))
 
 
 def elements(size: Preset) -> Arguments:
@@ -138,26 +150,25 @@ SCATTERED = {
 @FAMILIES.add(*SCATTERED)
 def scattered(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Messages, rows at distinct indices, and single numbers."""
-    verb, distinct_rows = entry_of(SCATTERED, operator)
+    verb, rows_why = entry_of(SCATTERED, operator)
+    yield {**distinct_rows(size), WHY: rows_why}
     if operator.name not in ("lax.scatter", "lax.scatter_mul"):
         # The gradient of these two is defined for distinct indices alone.
         yield {**messages(size), WHY: f"messages {verb} at their nodes: whole rows at one index"}
         yield {**elements(size), WHY: f"numbers {verb} at rows and columns, which may recur"}
     else:
-        yield {**shuffled_rows(size), "mode": IN_RANGE, WHY: f"rows {verb}, indices unchecked"}
-    yield {**shuffled_rows(size), WHY: distinct_rows}
+        yield {**diagonal(size), WHY: f"a diagonal {verb}, as a covariance's: single elements"}
 
 
 def applied(size: Preset) -> Iterable[Arguments]:
-    """A function of some rows of a matrix."""
-    made = shuffled_rows(size)
-    rows, columns = square(size)
-    del made["updates"]
-    for why, function in (
-        ("x.at[rows].apply(tanh), rows squashed", Function("jax.lax.tanh")),
-        ("x.at[rows].apply(leak), rows that are nearly masked", body("leak")),
+    """A function of some rows of a matrix, and of its diagonal."""
+    for made, why, function in (
+        (distinct_rows(size), "x.at[rows].apply(tanh), rows squashed", Function("jax.lax.tanh")),
+        (diagonal(size), "x.at[i, i].apply(leak), a diagonal nearly masked", body("leak")),
     ):
-        yield {**made, "func": function, "update_shape": (rows // 2, columns), WHY: why}
+        updates = made.pop("updates")
+        assert isinstance(updates, TensorSpec)
+        yield {**made, "func": function, "update_shape": updates.shape, WHY: why}
 
 
 def cache(size: Preset) -> tuple[int, int, int, int]:
@@ -240,8 +251,7 @@ def at_one(is_dynamic: bool, size: Preset) -> Iterable[Arguments]:
     batch, length, heads, width = cache(size)
     for why, axis, keeps in (
         ("one token of a sequence in the middle, as a recurrent step reads it", 1, True),
-        ("the same with one axis less, as a loop over a sequence reads it", 1, False),
-        ("one sample of a batch: a contiguous copy", 0, True),
+        ("one sample of a batch, with one axis less: a contiguous copy", 0, False),
     ):
         shape = (batch, length, heads * width)
         at = place(shape[axis]) if is_dynamic else shape[axis] // 2

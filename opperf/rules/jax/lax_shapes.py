@@ -12,14 +12,14 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Array, Roles, Table, Values, as_list, use
 from opperf.rules.bert import few_sentences, layer_width, scores
 from opperf.rules.configurations import WHY
-from opperf.rules.families.indexing import mask
+from opperf.rules.families.indexing import mask, only_slice
 from opperf.rules.families.shapes import PER_UNIT, POOLED
-from opperf.rules.image_shapes import feature_maps
+from opperf.rules.image_shapes import feature_maps, photographs
 from opperf.rules.jax.lax_elementwise import omitted, scalar
-from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import MOSTLY_DISPATCH, square, tall
+from opperf.rules.registering import Families
+from opperf.rules.shapes import MOSTLY_DISPATCH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, below, call, fixed, named, tensor
+from opperf.rules.values import Arguments, below, call, fixed, tensor
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -143,6 +143,16 @@ def slice_roles(
     }
 
 
+def slice_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor and the slice of one axis; None for slices of several."""
+    part = only_slice(roles)
+    if part is None:
+        return None
+    axis, start, end, step = part
+    cut = {"start_index": start, "limit_index": end, "stride": step, "axis": axis}
+    return {"operand": roles["data"], **cut}
+
+
 def bitcast_roles(operand: Array, new_dtype: Any) -> dict[str, Any]:
     """A tensor, and the name of another dtype for the bits that it has in single precision:
     the numbers are exact in double, but have other bits there."""
@@ -176,7 +186,7 @@ OPERATIONS: Table = {
     "lax.reshape": use("reshape", reshape_roles, to_arguments=reshape_arguments),
     "lax.rev": use("flip", "x=operand axis=dimensions", to_arguments=flip_arguments),
     "lax.slice": use("slice", "data=operand begin=start_indices end=limit_indices step=strides"),
-    "lax.slice_in_dim": use("slice", slice_roles, to_arguments=omitted),
+    "lax.slice_in_dim": use("slice", slice_roles, to_arguments=slice_arguments),
     "lax.split": use("split", split_roles, to_arguments=split_arguments),
     "lax.stack": use("stack", "tensors=operands axis"),
     "lax.squeeze": use("squeeze", "x=array axis=dimensions", to_arguments=omitted),
@@ -196,27 +206,6 @@ def broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"operand": tensor(columns), "sizes": (rows,), WHY: PER_UNIT}
     why = "one mask of attention to all sentences and heads, as booleans"
     yield {"operand": mask(scores(size)[2:]), "sizes": scores(size)[:2], WHY: why}
-
-
-@FAMILIES.add("lax.broadcast_like")
-def broadcast_to_another(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row or a column, and a matrix of whose shape it becomes."""
-    rows, columns = square(size)
-    for shape, why in (((1, columns), PER_UNIT), ((rows, 1), "a number of each sample")):
-        yield {"arr": tensor(*shape), "like_arr": fixed(rows, columns), WHY: why}
-
-
-@FAMILIES.also("lax.broadcast_in_dim")
-def broadcast_vectors(operator: Operator, size: Preset) -> Rows:
-    """Vectors along the last and the first axis of a matrix, as `jax.numpy` broadcasts."""
-    rows, columns = square(size)
-    return {
-        why: call(operand=tensor(extent), shape=(rows, columns), broadcast_dimensions=(axis,))
-        for extent, axis, why in (
-            (columns, 1, "a vector to all rows: the vector is read for each row"),
-            (rows, 0, "a vector to all columns, as each sample's maximum without its axis"),
-        )
-    }
 
 
 @FAMILIES.add("lax.broadcast_to_rank")
@@ -264,55 +253,12 @@ def pad_between(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"operand": maps, "padding_value": scalar(0.0), "padding_config": config, WHY: why}
 
 
-@FAMILIES.add("lax.slice")
-def slice_all(operator: Operator, size: Preset) -> Rows:
-    """Tensors with the beginning, end and step of a slice of each axis."""
-    rows, columns = square(size)
-    batch, channels, height, width = feature_maps(size)
-    return {
-        "half of the rows, as a device's share of a batch: one block of memory": call(
-            operand=tensor(rows, columns),
-            start_indices=(rows // 4, 0),
-            limit_indices=(3 * rows // 4, columns),
-        ),
-        "half of the columns, as one of a gated layer's halves: a copy for each row": call(
-            operand=tensor(rows, columns), start_indices=(0, 0), limit_indices=(rows, columns // 2)
-        ),
-        "every other column, for a rotary embedding's pairs": call(
-            operand=tensor(rows, columns),
-            start_indices=(0, 0),
-            limit_indices=(rows, columns),
-            strides=(1, 2),
-        ),
-        "feature maps without their border, as U-Net crops them": call(
-            operand=tensor(batch, channels, height, width),
-            start_indices=(0, 0, 1, 1),
-            limit_indices=(batch, channels, height - 1, width - 1),
-        ),
-    }
-
-
-@FAMILIES.add("lax.slice_in_dim")
-def slice_along_one(operator: Operator, size: Preset) -> Rows:
-    """A matrix, and a slice of one axis."""
-    rows, columns = square(size)
-    x, sliced = tensor(rows, columns), named("start_index limit_index stride axis")
-    return {
-        why: call(operand=x, **sliced(*values))
-        for why, *values in (
-            ("half of the rows, as a minibatch: a block of memory", rows // 4, 3 * rows // 4, 1, 0),
-            ("half of the columns, as a cell's gate: a copy for each row", 0, columns // 2, 1, 1),
-            ("every other column, as samples of a signal at half the rate", 0, columns, 2, 1),
-        )
-    }
-
-
 @FAMILIES.add("lax.convert_element_type")
 def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors and another dtype."""
     matrix = square(size)
     weights = tensor(layer_width(size), 4 * layer_width(size))
-    bytes_of = fixed(*tall(size), fill=below(256), dtype="uint8")
+    bytes_of = fixed(*photographs(size), fill=below(256), dtype="uint8")
     for operand, dtype, why in (
         (weights, "bfloat16", "a layer's weights to bfloat16, for mixed precision"),
         (tensor(*matrix, dtype="bfloat16"), "float32", "bfloat16 to float32, as before a loss"),

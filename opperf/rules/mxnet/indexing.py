@@ -9,8 +9,8 @@ from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.families.indexing import masked
 from opperf.rules.mxnet.names import FACTOR
-from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import Shape, column, cube, in_cache, square, tall, vector, wide
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, column, cube, in_cache, slim, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, same, tensor
 from opperf.rules.variants import Row, Variants, add_rows
@@ -29,17 +29,14 @@ def indices(*shape: int, limit: int, dtype: str = INDEX) -> TensorSpec:
     return fixed(*shape, fill=below(limit), dtype=dtype)
 
 
-CLASSES = ("many classes, as ImageNet's", "few classes, as digits", "a hundred, as CIFAR-100's")
-"""Data whose columns the shapes `wide` may have, at the default size."""
-
-
 def of_classes(size: Preset) -> Iterable[tuple[Shape, str]]:
     """Shapes of samples by class, each with what the classes may be."""
-    return zip(wide(size), CLASSES, strict=True)
+    many = "many classes, nearly as those of ImageNet"
+    return ((square(size), many), (slim(size), "few classes, as digits"))
 
 
 RATINGS = "single elements at random places, as the ratings of users for items"
-SHUFFLED_ROWS = "whole rows at random places, as samples that are shuffled"
+SHUFFLED_ROWS = "whole rows at random places, as samples that a bootstrap draws"
 
 
 def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec, str]]:
@@ -104,28 +101,6 @@ def inserted(size: Preset, **values: Argument) -> Arguments:
 def half(extent: int) -> Arguments:
     """The slice of the middle half of an axis."""
     return {"start": extent // 4, "stop": extent // 4 + max(1, extent // 2), "step": 1}
-
-
-VALUES: Arguments = {
-    "_npi_boolean_mask_assign_scalar": 0.5,
-    "_npi_boolean_mask_assign_tensor": fixed(1),
-}
-"""By operator, a number or a tensor of one element to write."""
-
-
-@FAMILIES.add(*VALUES)
-def mask_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A value, written to half of the elements."""
-    for shape, why in masked(size):
-        written = fixed(*shape)
-        yield {
-            "data": written,
-            "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
-            "value": entry_of(VALUES, operator),
-            "start_axis": 0,
-            OUTPUT: same(written, "data"),
-            WHY: why,
-        }
 
 
 ROWS: dict[str, Row] = {
@@ -203,7 +178,6 @@ VARIANTS: dict[str, Variants] = {
     },
     "_contrib_index_array": lambda size: {
         "each element's row and column, as coordinates": call(data=fixed(*square(size))),
-        "rows and columns of a table's, as a sparse format": call(data=fixed(*tall(size))),
         "each element's column, as tokens' positions": call(data=fixed(*square(size)), axes=(1,)),
     },
     "_npi_delete": lambda size: {

@@ -7,10 +7,10 @@ from typing import Any
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import Choice, Roles, Table, Use, as_list, merge, use
 from opperf.rules.bert import UNITS, few_sentences
-from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
+from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT, POOLED
 from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, column, cube, square, tall, vector
+from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, column, cube, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import call, fixed, literal, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
@@ -188,11 +188,6 @@ def projections(size: Preset) -> TensorSpec:
     return tensor(*few_sentences(size, PROJECTED * UNITS))
 
 
-def per_channel(size: Preset) -> TensorSpec:
-    """A number for each channel of feature maps."""
-    return tensor(1, feature_maps(size)[1], 1, 1)
-
-
 def cropped(size: Preset) -> Shape:
     """Shape of the middle of `images`."""
     *outer, height, width = images(size)
@@ -205,20 +200,16 @@ QUERIES_KEYS_VALUES = "queries, keys and values of GPT-2, from one dense layer"
 
 VARIANTS: dict[str, Variants] = {
     "Reshape": lambda size: {
-        "a matrix to one vector, as flat gradients": call(data=tensor(*square(size)), shape=(-1,)),
-        "a matrix to another: a copy": call(data=tensor(*square(size)), shape=square(size)[::-1]),
         "samples to rows, for a dense layer": call(data=tensor(*cube(size)), shape=(0, -1)),
-    },
-    "reshape_like": lambda size: {
-        "predictions to labels' vector": call(lhs=tensor(*square(size)), rhs=fixed(*vector(size))),
-        "labels to predictions' matrix": call(lhs=tensor(*vector(size)), rhs=fixed(*square(size))),
+        "ResNet-50's pooled features to rows: few": call(
+            data=tensor(size.batch, POOLED, 1, 1), shape=(0, -1)
+        ),
     },
     "shape_array size_array": lambda size: {
         f"feature maps' extents: {MOSTLY_DISPATCH}": call(data=tensor(*feature_maps(size)))
     },
     "Flatten": lambda size: {
-        "sequences to rows, before a dense layer of all steps": call(data=tensor(*cube(size))),
-        "feature maps to rows, before a classifier's dense layer": call(data=tensor(*images(size))),
+        "feature maps to rows, before a classifier's dense layer": call(data=tensor(*images(size)))
     },
     "depth_to_space": lambda size: {
         "sub-pixel upsampling of images": call(data=tensor(*images(size)), block_size=TIMES)
@@ -234,15 +225,10 @@ VARIANTS: dict[str, Variants] = {
         PER_SAMPLE: call(data=tensor(*column(size)), axis=(1,), size=tall(size)[1:]),
         PER_UNIT: call(data=tensor(1, square(size)[1]), axis=(0,), size=square(size)[:1]),
         PER_CHANNEL: call(
-            data=per_channel(size),
+            data=tensor(1, feature_maps(size)[1], 1, 1),
             axis=(0, 2, 3),
             size=(feature_maps(size)[0], *feature_maps(size)[2:]),
         ),
-    },
-    "broadcast_like": lambda size: {
-        PER_SAMPLE: call(lhs=tensor(*column(size)), rhs=fixed(*tall(size))),
-        PER_UNIT: call(lhs=tensor(1, square(size)[1]), rhs=fixed(*square(size))),
-        PER_CHANNEL: call(lhs=per_channel(size), rhs=fixed(*feature_maps(size))),
     },
     "SliceChannel": lambda size: {
         GATES: call(data=tensor(*square(size)), num_outputs=PARTS, axis=1),

@@ -13,7 +13,7 @@ from opperf.rules.numpy.names import alike
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, COMPLEX, Arguments, below, call, fixed, tensors
+from opperf.rules.values import BOOLEAN, COMPLEX, Arguments, below, call, fixed, odds, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -85,7 +85,7 @@ ROWS: dict[str, Variants] = {
     "tril_indices_from": lambda size: {"Cholesky's lower triangle": call(arr=fixed(*square(size)))},
     "triu_indices_from": lambda size: {"an upper triangle's pairs": call(arr=fixed(*square(size)))},
     "trim_zeros": lambda size: {
-        "sound with little silence around it": call(filt=fixed(*vector(size), fill=BOOLEAN))
+        "a neuron's spikes, rest around them": call(filt=fixed(*vector(size), fill=odds(199, 1)))
     },
     "partition argpartition": lambda size: [
         {"a": fixed(*shape), "kth": shape[-1] // 2, "axis": -1, WHY: why}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.model import Argument, Operator
+from opperf.model import Operator
 from opperf.operations.uses import Array, Table, Use, merge, only_written_to, use
 from opperf.operations.work import sizes
 from opperf.rules.configurations import TAGS, TINY, WHY
@@ -13,9 +13,10 @@ from opperf.rules.deviations import UNWRITTEN
 from opperf.rules.engine import arguments_by_role, uses_of
 from opperf.rules.families import shapes as shared
 from opperf.rules.families.indexing import ONE_INDEX, top_tokens
+from opperf.rules.image_shapes import photographs
 from opperf.rules.numpy.names import alike
 from opperf.rules.registering import Families
-from opperf.rules.shapes import MOSTLY_DISPATCH, column, cube, line, shapes, square, tall, vector
+from opperf.rules.shapes import MOSTLY_DISPATCH, column, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, tensors, transposed
 from opperf.rules.variants import Variants, add_rows
@@ -162,7 +163,7 @@ VIEWS = {
     "expand_dims": "a matrix, as a batch of one",
     "flip": "both axes of a matrix, as a kernel's before it is convolved",
     "moveaxis": "the first axis last, as the channels of an image to show",
-    "reshape": "a matrix to a vector, as before a dense layer",
+    "reshape": "rows to heads, as BERT-large divides tokens",
     "rollaxis": "the last axis first, as the channels of a decoded image",
     "squeeze": "two axes of one element, as a reduction may leave them",
     "swapaxes": "the first two axes, as a batch and its time steps",
@@ -188,12 +189,12 @@ def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"x": fixed(*square(size)), "axis": 1, WHY: "a table to its columns, as features"}
 
 
-def of_shapes(square_why: str, tall_why: str, **values: Argument) -> Variants:
-    """The rows of a function that writes one number all over, at each of `shapes`."""
-    return lambda size: [
-        {"shape": shape, **values, WHY: why}
-        for shape, why in zip(shapes(size), (square_why, tall_why), strict=True)
-    ]
+def all_over(own: str, other: str, dtype: str) -> Variants:
+    """The rows of a function that writes one number all over, of its own dtype and another."""
+    return lambda size: {
+        own: call(shape=square(size)),
+        other: call(shape=square(size), dtype=dtype),
+    }
 
 
 UNTOUCHED = "int32"
@@ -242,7 +243,7 @@ ROWS: dict[str, Variants] = {
         {"arr": fixed(*square(size)), "values": fixed(*square(size)), "axis": axis, WHY: why}
         for axis, why in (
             (None, "to one vector, as measurements gathered piece by piece: two flat copies"),
-            (0, "rows below rows, as a new batch of records: the table is copied too"),
+            (1, "columns beside columns, as new features: a copy for each row of both"),
         )
     ],
     "insert": lambda size: {
@@ -252,19 +253,24 @@ ROWS: dict[str, Variants] = {
             (1, "one column, as a feature of each sample: each row is copied in two parts"),
         )
     },
-    "ones": of_shapes(
+    "ones": all_over(
         "a square matrix, as a mask to clear parts of: all its memory is written",
-        "a table of few columns, as weights of samples to begin with",
+        "a byte for each pair, as a mask of those that are left to visit",
+        BYTE,
     ),
-    "zeros": of_shapes(
+    "zeros": all_over(
         "a square matrix, as a sum of gradients begins: from calloc, which may clear it",
-        "a table of few columns, as counts of each row begin",
+        "a black image of grey levels of eight bits, to be drawn to",
+        BYTE,
     ),
-    "full": of_shapes(
-        "a square matrix of one number, as a cost for every pair: all its memory is written",
-        "a table of few columns, as one prior for the classes of each sample",
-        fill_value=0.01,
-    ),
+    "full": lambda size: {
+        "a square matrix of one number, as a cost for every pair: all its memory is written": call(
+            shape=square(size), fill_value=0.01
+        ),
+        "a grey image of eight bits, to be drawn to": call(
+            shape=square(size), fill_value=128, dtype=BYTE
+        ),
+    },
     "empty": lambda size: {"a buffer: not written to": call(shape=square(size), dtype=UNTOUCHED)},
     "geomspace": lambda size: {"two octaves of tones": call(start=1, stop=4, num=vector(size)[0])},
     "empty_like": lambda size: {
@@ -276,13 +282,14 @@ ROWS: dict[str, Variants] = {
     "fromiter": lambda size: {
         "elements boxed as Python numbers": call(iter=fixed(*line(size)), dtype="float64")
     },
-    "astype": lambda size: [
-        {"x": fixed(*square(size)), "dtype": to, WHY: why}
-        for to, why in (
-            ("float64", "to double precision, as before a system is solved"),
-            ("int32", "to integers, cut off, as coordinates to pixels"),
-        )
-    ],
+    "astype": lambda size: {
+        "images of bytes to single precision, as before a network": call(
+            x=fixed(*photographs(size), fill=below(256), dtype=BYTE), dtype="float32"
+        ),
+        "to integers, cut off, as coordinates to pixels": call(
+            x=fixed(*square(size)), dtype="int32"
+        ),
+    },
     "packbits": lambda size: {
         "eight of a mask's flags to a byte": call(a=fixed(*vector(size), fill=BOOLEAN, dtype=BYTE))
     },

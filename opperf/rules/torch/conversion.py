@@ -40,7 +40,10 @@ OPTIONS = "-memory_format -dtype -layout -device -pin_memory -non_blocking -copy
 OPERATIONS: Table = merge(
     uses(COPIES, f"x=self {OPTIONS}", other=dict.fromkeys(COPIES, "identity")),
     {
-        "copy": use("broadcast_like", "x=src like=self -non_blocking"),
+        # Its own rows write to a tensor that takes a gradient.
+        "copy": use(
+            "broadcast_like", "x=src like=self -non_blocking", to_arguments=lambda _, roles: None
+        ),
         "to": use("identity", f"x=self -other {OPTIONS}"),
         "type_as": use("identity", "x=self -other"),
     },

@@ -16,21 +16,27 @@ from opperf.rules.families.indexing import (
     indices,
     mask,
     nodes,
+    shuffled,
     top_tokens,
 )
 from opperf.rules.image_shapes import CLASSES
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import square, tall, vector
+from opperf.rules.shapes import in_cache, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, tensor, tensors
+from opperf.rules.values import (
+    BOOLEAN,
+    SEQUENCE,
+    Arguments,
+    below,
+    call,
+    fixed,
+    odds,
+    tensor,
+    tensors,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
-
-
-def shuffled(*shape: int) -> TensorSpec:
-    """Indices of which none recurs along the last axis."""
-    return fixed(*shape, fill=Fill("permutation"), dtype=INDEX)
 
 
 NEIGHBOURS = 8
@@ -112,17 +118,22 @@ VARIANTS: Mapping[str, Variants] = {
         "x[order], short rows": call(self=tensor(*tall(size)), indices=(shuffled(tall(size)[0]),)),
         "x[sample, last], as GPT-2's classifier reads the last token: two indices": call(
             self=tensor(*tokens(size), UNITS),
-            indices=tensors(indices(tokens(size)[:1], limit) for limit in tokens(size)),
+            indices=tensors(
+                (
+                    fixed(tokens(size)[0], fill=SEQUENCE, dtype=INDEX),
+                    indices(tokens(size)[:1], tokens(size)[1]),
+                )
+            ),
         ),
     },
     "index_select": lambda size: {
         "the features of the node at each edge of a graph network: short rows": call(
             self=tensor(nodes(size), FEATURES), dim=0, index=indices((edges(size),), nodes(size))
         ),
-        "a beam search's hypotheses in a new order: long rows": call(
+        "samples in another order, as manifold mixup pairs them: long rows": call(
             self=tensor(*few_sentences(size)), dim=0, index=shuffled(size.images)
         ),
-        "columns by index, as features in another order: single elements": call(
+        "columns by index, as features of a random tree: single elements": call(
             self=tensor(*square(size)), dim=1, index=indices(square(size)[1:], square(size)[1])
         ),
     },
@@ -160,8 +171,8 @@ VARIANTS: Mapping[str, Variants] = {
     "where.Scalar": lambda size: {
         why: call(condition=mask(shape), self=1.0, other=0.0)
         for shape, why in (
-            (square(size), "one of two numbers by a mask, as a bias of attention is made"),
-            (tall(size), "one of two numbers by a mask of many short rows, as labels"),
+            (square(size), "one of two numbers by a mask, as weights of elements in a loss"),
+            (in_cache(size), "one of two numbers by a mask of few rows, which stays in cache"),
         )
     },
     "where.ScalarOther": lambda size: {
@@ -175,10 +186,10 @@ VARIANTS: Mapping[str, Variants] = {
         )
     },
     "where.default": lambda size: {
-        why: call(condition=mask(shape))
-        for shape, why in (
-            (square(size), "indices where a mask of long rows is set: an object in an image"),
-            (tall(size), "indices where a mask of short rows is set, as labels of each sample"),
+        why: call(condition=fixed(*square(size), fill=fill, dtype="bool"))
+        for fill, why in (
+            (BOOLEAN, "indices where a mask of long rows is set: an object in an image"),
+            (odds(99, 1), "few indices, as the edges of a graph by its matrix"),
         )
     },
 }

@@ -11,10 +11,10 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules import bert
 from opperf.rules.configurations import DTYPE, FORM, TAGS, WHY
+from opperf.rules.families.indexing import shuffled
 from opperf.rules.llama import HALF, HEADS, KEYS, UNITS, WIDTH, feed_forward, prompt, steps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.indexing import shuffled
 from opperf.rules.torch.operations.layers import OPERATIONS
 from opperf.rules.torch.quantization import BLOCK, EIGHT, NIBBLES
 from opperf.rules.torch.roles import by_role

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opperf.model import Argument, Fill, TensorSpec
-from opperf.rules.bert import FEED_FORWARD, UNITS, WIDTH, few_sentences, scores, tokens
+from opperf.rules.bert import FEED_FORWARD, UNITS, WIDTH, few_sentences, layer_width, scores, tokens
+from opperf.rules.configurations import DTYPE
 from opperf.rules.deviations import NotFinite
-from opperf.rules.families.indexing import FEATURES, INDEX, indices, mask, nodes
+from opperf.rules.families.indexing import FEATURES, indices, mask, nodes, shuffled
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.indexing import CHOSEN, EXPERTS, edges, expanded_index, shuffled, to_classes
+from opperf.rules.torch.indexing import CHOSEN, EXPERTS, edges, expanded_index, to_classes
 from opperf.rules.torch.operations.convolutions import channels_last
 from opperf.rules.values import NORMAL, ZEROS, Arguments, call, fixed, named, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
@@ -41,12 +42,7 @@ def _masked(value: Argument) -> Variants:
     def variants(size: Preset) -> Rows:
         _, *other = scores(size)
         padding = fixed(size.images, 1, 1, other[-1], fill=LEFT, dtype="bool")
-        return {
-            MASKED: call(self=tensor(size.images, *other), mask=padding, value=value),
-            "half of a matrix set to a number, as the tokens that are to be predicted": call(
-                self=tensor(*square(size)), mask=mask(square(size)), value=value
-            ),
-        }
+        return {MASKED: call(self=tensor(size.images, *other), mask=padding, value=value)}
 
     return variants
 
@@ -74,7 +70,9 @@ def whole(value: Argument, zero: Argument) -> Variants:
     """A tensor that is set to a number, and one to zero."""
     return lambda size: {
         "a matrix set to one number": call(self=tensor(*square(size)), value=value),
-        "feature maps' gradient set to zero": call(self=tensor(*feature_maps(size)), value=zero),
+        "a layer's gradient set to zero, in bfloat16": call(
+            self=tensor(width := layer_width(size), 4 * width), value=zero, **{DTYPE: "bfloat16"}
+        ),
     }
 
 
@@ -108,8 +106,6 @@ VARIANTS: Mapping[str, Variants] = {
     },
     "index_fill.int_Scalar": filled(0.0),
     "index_fill.int_Tensor": filled(tensor()),
-    "masked_fill": _masked(-10000.0),
-    "masked_fill.Tensor": _masked(tensor()),
     "masked_scatter": lambda size: {
         "vectors of an image's patches in place of tokens: rows by a mask": call(
             self=(words := tensor(*few_sentences(size))),
@@ -195,14 +191,11 @@ def _reduced(size: Preset) -> Rows:
         SENT: call(**_sent(size), reduce="sum"),
         "messages averaged at nodes, as GraphSAGE's aggregator": call(**_sent(size), reduce="mean"),
         "each node's largest message (PointNet++, EdgeConv)": call(**_sent(size), reduce="amax"),
-        "the same without the node's own": call(**_sent(size), reduce="amax", include_self=False),
+        "the largest message without the node's own": call(
+            **_sent(size), reduce="amax", include_self=False
+        ),
         "numbers added in rows, each at its own index": call(**to_own_places(size), reduce="sum"),
     }
-
-
-def chosen(count: int, limit: int) -> TensorSpec:
-    """Different indices below a limit."""
-    return fixed(count, fill=Fill("permutation", 0.0, float(limit)), dtype=INDEX)
 
 
 def _write(size: Preset) -> Rows:
@@ -211,7 +204,7 @@ def _write(size: Preset) -> Rows:
     return {
         "x[chosen] = rows, as results put back at the places of their samples": call(
             self=tensor(rows, columns),
-            indices=tensors([chosen(half, rows)]),
+            indices=tensors([shuffled(half, limit=rows)]),
             values=tensor(half, columns),
         ),
         "one token's keys to a static cache, as gpt-fast's generation: a copy of all": call(
@@ -223,9 +216,14 @@ def _write(size: Preset) -> Rows:
 
 
 AT_INDICES: Mapping[str, Variants] = {
+    "masked_fill": _masked(-10000.0),
+    "masked_fill.Tensor": _masked(tensor()),
     "index_add": lambda size: {
         "messages summed at their nodes: whole rows at one index": messages(size),
-        "messages scaled and summed, as label propagation": call(**messages(size), alpha=0.5),
+        "an expert's outputs added to its tokens, a quarter, as Mixtral in Transformers": COPIED(
+            tensor(count := size.extent(4096), 4096),
+            *(0, shuffled(count // 4, limit=count), tensor(count // 4, 4096)),
+        ),
         "features before nodes: single elements at one index": COPIED(
             tensor(FEATURES, nodes(size)),
             1,
@@ -245,7 +243,7 @@ AT_INDICES: Mapping[str, Variants] = {
     "put": lambda size: {
         "few elements at positions in memory, as a sparse update: a copy of all": call(
             self=tensor(*square(size)),
-            index=chosen(line(size)[0] // 4, vector(size)[0]),
+            index=shuffled(line(size)[0] // 4, limit=vector(size)[0]),
             source=tensor(line(size)[0] // 4),
         ),
         "few elements added at positions in memory, as the gradient of `take`: a copy of all": call(
@@ -256,8 +254,12 @@ AT_INDICES: Mapping[str, Variants] = {
         ),
     },
     "scatter.reduce": lambda size: {
-        f"{verb} in their rows at indices of their own": call(**to_own_places(size), reduce=reduce)
-        for reduce, verb in (("add", "numbers added"), ("multiply", "numbers multiplied"))
+        "numbers added in their rows at indices of their own": call(
+            **to_own_places(size), reduce="add"
+        ),
+        "the score of each sample's class, multiplied with its weight": call(
+            **to_classes(size), src=tensor(size.extent(1024), 1), reduce="multiply"
+        ),
     },
     "scatter": lambda size: {
         "each number to a place of its own in its row, as unsorted scores": to_own_places(size),
@@ -277,8 +279,14 @@ AT_INDICES: Mapping[str, Variants] = {
         ),
     },
     "scatter.value_reduce": lambda size: {
-        f"a margin {verb} each sample's class": call(**to_classes(size), value=0.5, reduce=reduce)
-        for reduce, verb in (("add", "added at"), ("multiply", "multiplied with"))
+        "a margin added at each sample's class": call(**to_classes(size), value=0.5, reduce="add"),
+        "scores halved for each time that a word was used, at many places of each row": call(
+            self=tensor(*square(size)),
+            dim=1,
+            index=indices(square(size), square(size)[1]),
+            value=0.5,
+            reduce="multiply",
+        ),
     },
     "scatter_add": lambda size: {
         "numbers added in their rows, each at an index of its own": to_own_places(size),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from opperf.model import TensorSpec
-from opperf.rules.bert import UNITS, few_sentences
+from opperf.rules.bert import UNITS
+from opperf.rules.families.indexing import parts_of
 from opperf.rules.image_shapes import channels_last, network_maps
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, cube, line, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.torch.views import parts_of, selected
-from opperf.rules.values import REQUESTED, below, call, fixed, tensor
+from opperf.rules.torch.views import selected
+from opperf.rules.values import BOOLEAN, REQUESTED, below, call, fixed, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -43,12 +44,11 @@ def _selected_gradients(size: Preset) -> Rows:
 def _sliced_gradients(size: Preset) -> Rows:
     return {
         why: call(
-            grad_output=tensor(*without(whole.shape, dim, end - start)),
-            input_sizes=whole.shape,
+            grad_output=tensor(*without(whole, dim, end - start)),
+            input_sizes=whole,
             **{"dim": dim, "start": start, "end": end, "step": 1},
         )
-        for why, row in parts_of(size).items()
-        for whole, dim, start, end in [row.values()]
+        for why, (whole, dim, start, end) in parts_of(size).items()
     }
 
 
@@ -71,7 +71,9 @@ def slice_and_whole(size: Preset) -> Rows:
 OWN: dict[str, Variants] = {
     "diag_embed": lambda size: {
         "diagonal matrices, as mixtures' covariances": call(self=tensor(tall(size)[0], SMALL)),
-        "diagonals below the main one": call(self=tensor(cube(size)[0], cube(size)[1]), offset=-1),
+        "subdiagonals, as shifts between states": call(
+            self=tensor(cube(size)[0], cube(size)[1]), offset=-1
+        ),
     },
     "diagonal_backward": lambda size: {
         "the gradient of a matrix's diagonal, for the trace of a covariance": call(
@@ -134,8 +136,8 @@ FURTHER: dict[str, Variants] = {
         )
     },
     "tril triu": lambda size: {
-        "a mask for each sentence and pair of tokens, for causal attention": call(
-            self=tensor(size.images, length := few_sentences(size)[1], length), diagonal=0
+        "GPT-2's mask of attention by position, as booleans": call(
+            self=fixed(*[size.extent(1024)] * 2, fill=BOOLEAN, dtype="bool"), diagonal=0
         )
     },
     # What recorded runs repeat are indices alone.

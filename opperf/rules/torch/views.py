@@ -6,18 +6,18 @@ elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, few_sentences, heads
 from opperf.rules.configurations import WHY
+from opperf.rules.families.shapes import TO_HEADS
 from opperf.rules.image_shapes import feature_maps, network_maps, photographs
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import Shape, column, cube, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.shapes import COPIED, copy_of
-from opperf.rules.values import REQUESTED, below, call, fixed, literal, named, tensor
+from opperf.rules.values import REQUESTED, below, call, fixed, tensor
 from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
@@ -56,7 +56,6 @@ MATRIX = "a dense layer's weights, for its backward pass"
 UNITARY = "the conjugate transpose of a complex matrix, which inverts a unitary one"
 
 
-TO_HEADS = "BERT-base's tokens divided among its heads"
 TO_VECTORS = "VGG's last feature maps to one vector for each image"
 HEADS_FIRST = "BERT-base's heads before its tokens, as products of attention take them"
 FRAMES = "overlapping frames of sound, as before a spectrogram"
@@ -72,46 +71,8 @@ def as_argument(name: str) -> Variants:
     }
 
 
-def like(name: str) -> Variants:
-    """A tensor to reshape, and one of the new shape as the argument of this name."""
-    return lambda size: {
-        TO_HEADS: call(self=tensor(*few_sentences(size)), **{name: fixed(*heads(size))})
-    }
-
-
 def _of_matrix(why: str, dtype: str = REQUESTED) -> Variants:
     return lambda size: {why: call(self=tensor(*square(size), dtype=dtype))}
-
-
-SLICE = named("self dim start end")
-
-
-def parts_of(size: Preset) -> dict[str, dict[str, Any]]:
-    """Tensors, the axis and both ends of a part of each, by why it is taken."""
-    batch, length, width = few_sentences(size)
-    return {
-        "the first tokens, as a prompt's": SLICE(tensor(batch, length, width), 1, 0, length // 2),
-        "keys of GPT-2's projection": SLICE(tensor(batch, length, 3 * width), 2, width, 2 * width),
-        "ShuffleNet v2, stage 2: half of the channels, for a block's second branch": SLICE(
-            tensor(*network_maps(size, 116, 28, 28)), 1, 58, 116
-        ),
-    }
-
-
-def _narrowed(size: Preset, start: Callable[[int], Argument] = int) -> Rows:
-    return {
-        why: call(self=whole, dim=dim, start=start(first), length=end - first)
-        for why, row in parts_of(size).items()
-        for whole, dim, first, end in [row.values()]
-    }
-
-
-def _sliced(size: Preset) -> Rows:
-    maps = feature_maps(size)
-    return {
-        **parts_of(size),
-        "a shortcut of stride 2": call(self=tensor(*maps), dim=3, start=0, end=maps[3], step=2),
-    }
 
 
 def selected(size: Preset) -> dict[str, dict[str, Any]]:
@@ -168,18 +129,12 @@ VIEWS: dict[str, Variants] = {
         "covariances with the next step": call(self=tensor(*cube(size)), offset=1, dim1=1, dim2=2),
     },
     "expand": _expand,
-    "expand_as": lambda size: {
-        why: call(self=tensor(*shape), other=fixed(*wide))
-        for why, (shape, wide) in expanded(size).items()
-    },
     "flatten.using_ints": lambda size: {
         TO_VECTORS: call(self=tensor(*network_maps(size, 512, 7, 7)), start_dim=1),
         "BERT-base's heads joined after attention": call(self=tensor(*heads(size)), start_dim=2),
     },
     "mH": _of_matrix(UNITARY, COMPLEX),
     "mT": _of_matrix(MATRIX),
-    "narrow": _narrowed,
-    "narrow.Tensor": lambda size: _narrowed(size, lambda i: fixed(fill=literal(i), dtype="int64")),
     "numpy_T": _of_matrix(MATRIX),
     "permute": lambda size: {
         "ConvNeXt-T's maps to NHWC": call(self=tensor(*feature_maps(size, 96)), dims=(0, 2, 3, 1)),
@@ -187,9 +142,7 @@ VIEWS: dict[str, Variants] = {
     },
     "ravel": _of_matrix("gradients laid out flat, as before they are sent to other devices"),
     "reshape": as_argument("shape"),
-    "reshape_as": like("other"),
     "select.int": selected,
-    "slice.Tensor": _sliced,
     "squeeze": lambda size: {
         "ResNet-50's globally pooled features": call(self=tensor(*network_maps(size, 2048, 1, 1)))
     },
@@ -218,7 +171,6 @@ VIEWS: dict[str, Variants] = {
             self=fixed(*square(size), fill=below(256), dtype="uint8"), dtype="int32"
         ),
     },
-    "view_as": like("other"),
     "view_as_complex": lambda size: {"Llama's queries in pairs": call(self=tensor(*rotated(size)))},
     "view_as_real": lambda size: {
         "Llama's rotated queries as pairs": call(self=tensor(*rotated(size)[:-1], dtype=COMPLEX))
@@ -252,7 +204,6 @@ COPIES: dict[str, Variants] = {
         "Llama 3's heads of keys": call(self=tensor(1, 8, size.extent(1024, least=32), 128), dim=2)
     },
 }
-del COPIES["narrow_copy.Tensor"]
 
 
 @FAMILIES.add(*COPIES, replaces="the tensors of the view that it copies")

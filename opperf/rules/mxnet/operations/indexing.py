@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from opperf.model import Operator
 from opperf.operations.uses import Table, use, written_to
+from opperf.rules.engine import OUTPUT
+from opperf.rules.values import fixed, same
 
 
 def mask_roles(data: Any, mask: Any, value: Any, start_axis: int, out: Any) -> dict[str, Any]:
     """Data, a mask of its first axes, and the values written where the mask is set."""
     assert start_axis == 0
     return {"data": data, "mask": mask, "values": value}
+
+
+def mask_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Data, which the call writes to, a mask, and a number, or a tensor of one."""
+    data = msgspec.structs.replace(roles["data"], gradient=False)
+    value = fixed(1) if operator.name.endswith("_tensor") else roles["values"]
+    made = {"data": data, "mask": roles["mask"], "value": value, "start_axis": 0}
+    return {**made, OUTPUT: same(data, "data")}
 
 
 def delete_roles(arr: Any, axis: int, int_ind: Any = None, **bounds: int) -> dict[str, Any]:
@@ -50,7 +62,7 @@ def scatter_roles(lhs: Any, rhs: Any, indices: Any, shape: Any, out: Any) -> dic
 
 
 EMBEDDING = use("embedding", embedding_roles, to_arguments=embedding_arguments)
-MASKED = use("masked_fill", mask_roles, written_to("data"))
+MASKED = use("masked_fill", mask_roles, written_to("data"), mask_arguments)
 INSERT = use("insert", insert_roles)
 # The number stands for `x` or for `y`. The tensor's argument has the name of the other operand.
 LEFT_NUMBER, RIGHT_NUMBER = "condition y=x x=scalar", "condition x=y y=scalar"

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opperf.operations.uses import Array, Table, Values, merge, use
+from opperf.model import Argument, Kind, Operator
+from opperf.operations.uses import Array, Roles, Table, Values, merge, use
+from opperf.rules.values import tensor
 
 REDUCTIONS: dict[str | None, str] = {
     None: "none",
@@ -152,6 +154,13 @@ def broadcast_mask(made: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, "data": data.copy(), "mask": mask}
 
 
+def _fill_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    value = operator.parameter("value")
+    is_tensor = value is not None and value.kind is Kind.TENSOR
+    filled = tensor() if is_tensor else roles["values"]
+    return {"self": roles["data"], "mask": roles["mask"], "value": filled}
+
+
 def _as_vectors(made: Array, arguments: Values) -> tuple[Array, ...]:
     return tuple(made.T)
 
@@ -222,6 +231,7 @@ WRITTEN: Table = {
     "masked_fill": use(
         "masked_fill",
         lambda self, mask, value: broadcast_mask({"data": self, "mask": mask, "values": value}),
+        to_arguments=_fill_arguments,
     ),
     "masked_scatter": use(
         "place",

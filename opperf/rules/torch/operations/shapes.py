@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.operations.uses import Array, Roles, Table, Use, as_list, merge, use, uses
+from opperf.rules.families.indexing import only_slice
+from opperf.rules.values import fixed, literal
 
 
 def rank(roles: Roles) -> int:
@@ -45,6 +47,24 @@ def along(ndim: int, dim: int, begin: Any, end: Any, step: int) -> dict[str, Any
         return (*whole[:dim], value, *whole[dim + 1 :])
 
     return {"begin": at(begin), "end": at(end), "step": at(step)}
+
+
+def _narrow_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    begin, end = roles["begin"], roles["end"]
+    assert isinstance(begin, int) and isinstance(end, int)
+    start = operator.parameter("start")
+    is_tensor = start is not None and start.kind is Kind.TENSOR
+    first: Argument = fixed(fill=literal(begin), dtype="int64") if is_tensor else begin
+    return {"self": roles["data"], "dim": roles["axis"], "start": first, "length": end - begin}
+
+
+def _slice_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    part = only_slice(roles)
+    if part is None:
+        return None
+    dim, start, end, step = part
+    cut: dict[str, Argument] = {"self": roles["data"], "dim": dim, "start": start, "end": end}
+    return cut if step == 1 else {**cut, "step": step}
 
 
 def _slice_backward_roles(
@@ -112,6 +132,7 @@ NARROWED = use(
         "begin": int(start),
         "end": int(start) + length,
     },
+    to_arguments=_narrow_arguments,
 )
 PARTS = use(
     "slice",
@@ -119,6 +140,7 @@ PARTS = use(
         "data": self,
         **along(self.ndim, dim % self.ndim, start, end, step),
     },
+    to_arguments=_slice_arguments,
 )
 SELECTED = use("take", "data=self axis=dim indices=index")
 DIAGONAL = use("diagonal", "x=self offset axis1=dim1 axis2=dim2")
