@@ -226,8 +226,10 @@ def _matrix(spec: TensorSpec) -> dict[str, Any]:
 
 
 def _grid(spec: TensorSpec) -> dict[str, Any]:
-    _, _, rows, columns = spec.shape
-    return {"scale": spec.fill.low, "noise": spec.fill.high, "rows": rows, "columns": columns}
+    """Returns also the extents of the points, and the axis of a point's numbers."""
+    last = spec.fill.data == "last"
+    extents, axis = (spec.shape[1:-1], -1) if last else (spec.shape[2:], 0)
+    return {"scale": spec.fill.low, "noise": spec.fill.high, "extents": extents, "axis": axis}
 
 
 def _corners(spec: TensorSpec) -> dict[str, Any]:
@@ -357,10 +359,14 @@ WHOLE: dict[str, Drawing] = {
         ),
     ),
     "grid": Drawing(
-        "(np.stack(np.broadcast_arrays(across, down)) * {scale}"
+        "(np.stack(np.meshgrid(*lines, indexing='ij')[::-1], {axis}) * {scale}"
         " + rng.normal(0.0, {noise}, {shape}))",
         _grid,
-        ("across = np.linspace(-1, 1, {columns})", "down = np.linspace(-1, 1, {rows})[:, None]"),
+        ("lines = [np.linspace(-1, 1, extent) for extent in {extents}]",),
+    ),
+    "coordinates": Drawing(
+        "(np.indices({shape})[{along}] + rng.normal(0.0, {noise}, {shape}))",
+        lambda spec: {"along": int(spec.fill.low), "noise": spec.fill.high},
     ),
     # Lengths by a gamma distribution of the mean and deviation of English words' lengths, of which
     # one of a hundred is longer.

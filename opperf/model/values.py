@@ -12,7 +12,7 @@ Drawn = Literal["normal", "uniform", "integers", "zipf", "constant", "boolean", 
 Arranged = Literal["windows", "sequence", "permutation", "simplex", "padded", "band"]
 Counted = Literal["ascending", "parts", "balanced", "chosen"]
 Matrices = Literal["positive_definite", "invertible", "lower_triangular", "upper_triangular"]
-Boxes = Literal["boxes", "detections", "grid"]
+Boxes = Literal["boxes", "detections", "grid", "coordinates"]
 Given = Literal["text", "literal", "function", "given", "same"]
 
 
@@ -44,7 +44,8 @@ class Fill(Struct, frozen=True):
     `detections`: a detector's boxes, (class, score, x1, y1, x2, y2) or those last of these columns
     that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
     `grid`: points to read images at, by column and row in [-1, 1], scaled by `low`, with normal
-    noise of standard deviation `high`.
+    noise of standard deviation `high`; a point's numbers lie beside each other if `data` is `last`.
+    `coordinates`: each element's index along axis `low`, with normal noise of deviation `high`.
     `text`: texts of `high` words, as long as those of English, in the form `data`, one of `TEXTS`
     of `opperf/frameworks/texts.py`.
     `literal`: `data`. `function`: the array of this `digest` that the function of the case's

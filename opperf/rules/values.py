@@ -42,6 +42,8 @@ UPPER_TRIANGULAR = Fill("upper_triangular")
 PADDED = Fill("padded", 0.25, 0.75)
 """Of a mask of a batch's tokens: a quarter to three quarters of each length, before padding."""
 UNIT_BOXES = Fill("boxes", 0.0, 1.0)
+WARPED = Fill("grid", 1.05, 0.01, data="last")
+"""Places that follow an image's own grid; those at its rims are beyond it."""
 
 
 def below(limit: int, start: int = 0) -> Fill:

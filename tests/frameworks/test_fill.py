@@ -292,6 +292,15 @@ def test_a_grid_has_columns_before_rows():
     array = made((2, 2, 3, 5), distribution="grid", low=0.5, high=0.0)
     np.testing.assert_allclose(array[1, 0], np.tile(np.linspace(-0.5, 0.5, 5), (3, 1)))
     np.testing.assert_allclose(array[0, 1, :, 2], [-0.5, 0.0, 0.5])
+    beside = made((2, 3, 5, 2), distribution="grid", low=0.5, high=0.0, data="last")
+    np.testing.assert_array_equal(beside, np.moveaxis(array, 1, -1))
+    volume = made((1, 2, 3, 5, 3), distribution="grid", low=1.0, high=0.0, data="last")
+    np.testing.assert_allclose(volume[0, 1, 0, 4], [1.0, -1.0, 1.0])
+
+
+def test_coordinates_are_the_elements_own():
+    rows, columns = (made((3, 5), distribution="coordinates", low=i, high=0.0) for i in (0, 1))
+    assert rows[2].tolist() == [2] * 5 and columns[2].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_literal_data_is_itself():

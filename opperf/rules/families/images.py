@@ -57,12 +57,13 @@ def linear(size: Preset) -> tuple[Scaling, ...]:
     """Feature maps and images to interpolate."""
     logits = (size.samples(2), 21, size.side(65, 1), size.side(65, 1))
     images = (size.samples(8), COLOURS, size.side(480), size.side(640))
+    deepest = (size.samples(2), 512, size.side(16), size.side(16))
     maps = (size.samples(2), 256, size.side(64), size.side(64))
     return (
         Scaling(logits, (size.side(513, 1),) * 2, "DeepLabv3's class scores to the image's size"),
         Scaling(images, (size.side(224),) * 2, "camera images to a classifier's size"),
-        Scaling(maps, times(maps, 2), "maps of a U-Net's decoder, corners aligned", True),
         Scaling(maps, times(maps, 2), "maps of a segmentation's decoder, edges aligned"),
+        Scaling(deepest, times(deepest, 2), "a U-Net's deepest maps, corners aligned", True),
     )
 
 
@@ -73,7 +74,6 @@ def cubic(size: Preset) -> tuple[Scaling, ...]:
     return (
         Scaling(positions, (size.side(24, 4),) * 2, "a transformer's positions, larger images"),
         Scaling(images, times(images, 2), "small images doubled, as a baseline in EDSR"),
-        Scaling(images, times(images, 2), "small images doubled, corners aligned", True),
     )
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opperf.model import Operator
+from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.image_shapes import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.layers import MODES, PADDINGS
-from opperf.rules.values import Arguments, between, call, taken, tensor
+from opperf.rules.values import WARPED, Arguments, between, call, taken, tensor
 
 FAMILIES = Families()
 
-PLACES = between(-1.1, 1.1)
-"""Where images are read: most points are within them, a few beyond."""
+SCATTERED = between(-1.1, 1.1)
+"""Places in no order: most are within the image, a few beyond."""
 
 
 class Reading(NamedTuple):
@@ -30,6 +30,7 @@ class Reading(NamedTuple):
     mode: str = "linear"
     padding: str = "zeros"
     align: bool = False
+    fill: Fill = WARPED
 
     @property
     def output(self) -> Shape:
@@ -41,7 +42,7 @@ class Reading(NamedTuple):
         """Maps, places, and how to read between and beyond the elements."""
         return {
             "input": tensor(*self.maps),
-            "grid": tensor(self.maps[0], *self.places, len(self.places), fill=PLACES),
+            "grid": tensor(self.maps[0], *self.places, len(self.places), fill=self.fill),
             "interpolation_mode": MODES.index(self.mode),
             "padding_mode": PADDINGS.index(self.padding),
             "align_corners": self.align,
@@ -57,8 +58,12 @@ def images(size: Preset) -> tuple[Reading, ...]:
     points = (size.extent(300, least=16), 4)
     to_border = ("linear", "border", True)
     return (
-        Reading("spatial transformer, images rotated to be read", photographs, photographs[2:]),
-        Reading("Deformable DETR, four points of each query and head, of one level", heads, points),
+        Reading("spatial transformer, images straightened", photographs, photographs[2:]),
+        Reading(
+            "Deformable DETR, four points of each query and head, of one level",
+            *(heads, points),
+            fill=SCATTERED,
+        ),
         Reading("feature maps warped by a flow, to their border", maps, maps[2:], *to_border),
         Reading("labels moved with their images, which are not mixed", crops, crops[2:], "nearest"),
         Reading("images warped, cubic and mirrored", crops, crops[2:], "cubic", "reflection"),
@@ -69,10 +74,10 @@ def volumes(size: Preset) -> tuple[Reading, ...]:
     """Readings of volumes."""
     volume = network_maps(size, 1, 56, 56, 56, samples=1)
     planes = network_maps(size, 16, 32, 32, 32, samples=1)
-    rays = size.extent(512, least=16)
+    view = size.side(24), size.side(24)
     return (
         Reading("a scan warped to another, of three axes", volume, volume[2:], align=True),
-        Reading("a radiance field's grid, at points of rays", planes, (1, rays, 64)),
+        Reading("a radiance field's grid, at 64 points of each ray", planes, (*view, 64)),
         Reading("a scan's labels, which are not mixed", volume, volume[2:], "nearest", "border"),
         Reading("a scan mirrored at its border", volume, volume[2:], padding="reflection"),
     )

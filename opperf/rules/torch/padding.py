@@ -78,29 +78,48 @@ FAMILIES = Families()
 
 
 class Border(NamedTuple):
-    """A tensor to pad, the border's width along each spatial axis, and why."""
+    """A tensor to pad, the border's widths as PyTorch has them, and why."""
 
     shape: Shape
-    width: int
+    padding: Shape
     why: str
     tags: tuple[str, ...] = ()
 
 
-def _borders(size: Preset, axes: int) -> tuple[Border, ...]:
-    if axes == 1:
-        sound, inside = (size.images, 1, size.extent(160_000)), size.extent(8192)
+def _signals(size: Preset, repeats: bool) -> tuple[Border, ...]:
+    sound, inside = (size.images, 1, size.extent(160_000)), size.extent(8192)
+    series = (size.samples(128), 21, size.extent(336))
+    around = (size.extent(200),) * 2
+    if repeats:
+        why = "BigVGAN's signals before the filter of an activation"
         return (
-            Border(sound, size.extent(200), "ten seconds of sound, before centred spectra"),
-            Border((size.images, FILTERS, inside), 3, "a vocoder's signals before a wide kernel"),
+            Border((size.images, 32, inside), (5, 6), why),
+            Border(series, (0, 8), "PatchTST: 21 series of weather, before they are cut"),
         )
+    return (
+        Border(sound, around, "ten seconds of sound, before centred spectra"),
+        Border((size.images, 32, inside), (3, 3), "MelGAN's signals before its last kernel"),
+    )
+
+
+def _borders(size: Preset, axes: int, repeats: bool) -> tuple[Border, ...]:
+    if axes == 1:
+        return _signals(size, repeats)
     if axes == 3:
         clips = network_maps(size, FILTERS, 16, 56, 56, samples=1)
-        return (Border(clips, 1, "a clip's maps before a kernel of 3 x 3 x 3", (MAPS,)),)
+        return (Border(clips, (1,) * 6, "a clip's maps before a kernel of 3 x 3 x 3", (MAPS,)),)
     images = (size.samples(4), COLOURS, size.side(256), size.side(256))
+    frames = (size.samples(8), COLOURS, size.side(436, 4), size.side(1024))
     maps = network_maps(size, 256, 64, 64, samples=2)
+    if repeats:
+        return (
+            Border(frames, (0, 0, 2, 2), "RAFT: a film's frames, to a multiple of eight pixels"),
+            Border(maps, (1,) * 4, "maps before CycleGAN's enlargement by a filter", (MAPS,)),
+        )
+    why = "maps of CycleGAN's residual blocks, before a kernel of 3 x 3"
     return (
-        Border(images, 3, "images before CycleGAN's first kernel of 7 x 7"),
-        Border(maps, 1, "maps of CycleGAN's residual blocks, before a kernel of 3 x 3", (MAPS,)),
+        Border(images, (3,) * 4, "images before CycleGAN's first kernel of 7 x 7"),
+        Border(maps, (1,) * 4, why, (MAPS,)),
     )
 
 
@@ -110,8 +129,9 @@ NAMES = tuple(f"{mode}_pad{axes}d" for mode in FIXED for axes in (1, 2, 3))
 @FAMILIES.add(*NAMES, *(f"{name}_backward" for name in NAMES))
 def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a border that mirrors or repeats their elements, and the gradient of that."""
-    axes = int(operator.name.partition("_pad")[2][0])
-    for shape, width, why, tags in _borders(size, axes):
-        wide = (*shape[:2], *(extent + 2 * width for extent in shape[2:]))
+    mode, _, axes = operator.name.removesuffix("_backward").partition("_pad")
+    for shape, padding, why, tags in _borders(size, int(axes[0]), FIXED[mode] == "edge"):
+        pairs = zip(shape, widths(len(shape), padding), strict=True)
+        wide = tuple(extent + sum(added) for extent, added in pairs)
         offered: Arguments = {"grad_output": tensor(*wide), "self": tensor(*shape)}
-        yield taken(operator, {**offered, "padding": (width,) * 2 * axes, WHY: why, TAGS: tags})
+        yield taken(operator, {**offered, "padding": padding, WHY: why, TAGS: tags})

@@ -9,7 +9,7 @@ from opperf.model import Argument, Generator, TensorSpec
 from opperf.operations.uses import Choice, Table, Use, use
 from opperf.rules.bert import few_sentences, tokens
 from opperf.rules.configurations import OUTSIDE, TAGS, WHY
-from opperf.rules.image_shapes import CLASSES, feature_maps
+from opperf.rules.image_shapes import CLASSES
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, Shape, square, tiny
 from opperf.rules.sizes import Preset
@@ -101,14 +101,14 @@ WHOLE = "int64"
 GENERATOR = {"generator": Generator(0)}
 
 LABELS = "labels at random"
-STEPS = "steps of a diffusion model, from the first one on"
+FROM_ONE = "labels at random, from 1 on: without the background's 0"
 UNITS_CLEARED = "numbers that decide which units dropout clears"
 GPT2: Arguments = {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2", TAGS: (OUTSIDE,)}
 
 PARAMETERS: dict[str, Arguments] = {
     "bernoulli.p": {"p": 0.9, WHY: "units that dropout keeps, nine of ten"},
     "cauchy": {WHY: "heavy-tailed numbers, by a tangent each, as jumps of annealing"},
-    "exponential": {WHY: "noise by which a token is sampled without a cumulative sum, as gpt-fast"},
+    "exponential": {WHY: "by inversion: a logarithm each, as times between events"},
     "geometric": {"p": 0.2, WHY: "lengths of the spans that SpanBERT masks"},
     "log_normal": {"mean": -1.2, "std": 1.2, WHY: "sizes of claims, in a simulation of many years"},
     **dict.fromkeys(("normal_functional", "normal_"), GPT2),
@@ -119,7 +119,7 @@ PARAMETERS: dict[str, Arguments] = {
         "high": fixed(fill=literal(CLASSES), dtype=WHOLE),
         WHY: f"{LABELS}, below a number of classes that is a tensor",
     },
-    "randint_like.low_dtype": {"low": 1, "high": CLASSES, WHY: STEPS},
+    "randint_like.low_dtype": {"low": 1, "high": CLASSES, WHY: FROM_ONE},
     "random": {WHY: "integers of any size that the dtype has, as test data"},
     "random.from": {"from": 1, "to": CLASSES, WHY: "integers between two bounds, as labels"},
     "random.to": {"to": CLASSES, WHY: "integers below a limit, as labels"},
@@ -130,7 +130,7 @@ PARAMETERS: dict[str, Arguments] = {
 SIZES: dict[str, Arguments] = {
     "rand": {WHY: UNITS_CLEARED},
     "randint": {"high": CLASSES, "dtype": WHOLE, WHY: LABELS},
-    "randint.low": {"low": 1, "high": CLASSES, "dtype": WHOLE, WHY: STEPS},
+    "randint.low": {"low": 1, "high": CLASSES, "dtype": WHOLE, WHY: FROM_ONE},
     "randn": {WHY: "noise, as a diffusion model begins with"},
     "normal.float_float": GPT2,
 }
@@ -232,7 +232,9 @@ OWN: dict[str, Variants] = {
         )
     },
     "normal.Tensor_float": lambda size: {
-        "noise around actions, for policy gradients": call(mean=tensor(*square(size)), std=0.1)
+        "noise about data, as denoising autoencoders have it": call(
+            mean=tensor(*square(size)), std=0.1
+        )
     },
     "normal.float_Tensor": lambda size: {
         "a VAE's noise, by deviations": call(mean=0.0, std=tensor(*square(size), fill=POSITIVE))
@@ -249,6 +251,15 @@ add_rows(FAMILIES.add, OWN)
 
 
 FURTHER: dict[str, Variants] = {
-    "rand_like randn_like": lambda size: {"feature maps": call(self=fixed(*feature_maps(size)))}
+    "randn_like": lambda size: {
+        "noise that Stable Diffusion learns to predict: its latents, in bfloat16": call(
+            self=fixed(size.images, 4, size.side(64), size.side(64), dtype="bfloat16")
+        )
+    },
+    "exponential": lambda size: {
+        "noise that samples Llama 3's next token without a cumulative sum, as gpt-fast": call(
+            self=fixed(1, size.extent(128_256))
+        )
+    },
 }
 add_rows(FAMILIES.also, FURTHER)

@@ -92,7 +92,7 @@ TABLE = (
     Exempt(
         OTHER_NUMBERS,
         "the kernel of the layer that follows the border",
-        "reflection_pad2d reflection_pad2d_backward replication_pad2d replication_pad2d_backward",
+        "reflection_pad2d reflection_pad2d_backward",
     ),
     Exempt(
         CONSTANT, NEAREST, "grid_sampler_2d_backward grid_sampler_3d_backward", place="output[[]1]"
