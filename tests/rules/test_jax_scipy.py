@@ -10,6 +10,7 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.model import Kind, TensorSpec, iter_tensors  # noqa: E402
 from opperf.rules.engine import Inputs, inputs_for, rules_module  # noqa: E402
 from opperf.rules.jax import scipy_linalg, scipy_special  # noqa: E402
+from opperf.rules.jax.scipy_signal import moved  # noqa: E402
 from opperf.rules.registering import NoInputs  # noqa: E402
 from opperf.rules.sizes import PRESETS  # noqa: E402
 from tests.listed_jax import of_the_listed_jax  # noqa: E402
@@ -83,13 +84,13 @@ def test_lu_takes_no_stack() -> None:
     assert ranks == {2}
 
 
-def test_places_of_pixels_are_inside_the_picture() -> None:
+def test_places_of_pixels_are_near_their_own() -> None:
     for one in inputs_of("scipy.ndimage.map_coordinates"):
         picture, *places = (
             spec for value in one.arguments.values() for spec in iter_tensors(value)
         )
-        ends = [spec.fill.high for spec in places]
-        assert ends == [extent - 1 for extent in picture.shape]
+        assert [spec.fill for spec in places] == [moved(axis) for axis in range(2)]
+        assert {spec.shape for spec in places} == {picture.shape}
 
 
 def test_the_largest_degree_of_a_harmonic_is_that_of_its_degrees() -> None:

@@ -9,7 +9,7 @@ from opperf.model import Argument, DType, Fill, Operator
 from opperf.operations.uses import Table, Use, use
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.image_shapes import CLASSES, channels_last, feature_maps
+from opperf.rules.image_shapes import CLASSES
 from opperf.rules.jax.properties import INDEX
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, Shape, line, square, tiny
@@ -118,7 +118,7 @@ CHEAP: dict[str, tuple[str, Arguments]] = {
     "gumbel": ("two logarithms each, as the noise that samples from logits", {}),
     "laplace": ("by inversion, as the noise of differential privacy", {}),
     "logistic": ("by inversion, as the utilities of a logit model", {}),
-    "lognormal": ("levels of noise that EDM's diffusion models train at", call(sigma=1.2)),
+    "lognormal": ("the exponential of a normal draw, as sizes of claims", call(sigma=1.2)),
     "maxwell": ("lengths of three normal numbers' vectors, as speeds in a gas", {}),
     "normal": ("noise, as a diffusion model begins with", {}),
     "pareto": ("a heavy tail, as claims on insurers", call(b=3.0)),
@@ -133,8 +133,11 @@ CHEAP: dict[str, tuple[str, Arguments]] = {
 }
 """Parameters of distributions that are drawn by a formula, each with why."""
 
-OF_KEY = frozenset({"bernoulli", "bits", "normal", "randint", "uniform"})
-"""Those which networks draw in the shape of feature maps too."""
+IN_BFLOAT16 = {
+    "normal": "a diffusion model's noise in bfloat16: a byte of bits each",
+    "uniform": "initial weights in bfloat16: a byte of bits each",
+}
+"""Those which networks draw in bfloat16 too, and why."""
 
 OF_INTEGERS = frozenset({"bernoulli", "bits", "geometric", "poisson", "rademacher", "randint"})
 """Those that have no real numbers, whose dtype is their own."""
@@ -169,12 +172,12 @@ def drawn(operator: Operator, table: dict[str, tuple[str, Arguments]]) -> Argume
 
 @FAMILIES.add(*(f"random.{name}" for name in CHEAP))
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix of draws, feature maps, and few draws."""
-    values = drawn(operator, CHEAP)
+    """A matrix of draws, for some in bfloat16 too, and few draws."""
+    values, name = drawn(operator, CHEAP), name_of(operator)
     yield {**values, "shape": square(size)}
-    if name_of(operator) in OF_KEY:
-        maps = channels_last(feature_maps(size))
-        yield {**values, "shape": maps, WHY: "in the shape of feature maps, channels last"}
+    if name in IN_BFLOAT16:
+        half: Arguments = {"dtype": DType("bfloat16"), WHY: IN_BFLOAT16[name]}
+        yield {**values, "shape": square(size), **half}
     yield {**values, "shape": tiny(size), **FEW}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Operator
+from opperf.model import Fill, Operator
 from opperf.operations.uses import ANYTHING, Table, use
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, WHOLE_DTYPE
@@ -12,7 +12,7 @@ from opperf.rules.jax.properties import SPECTRUM
 from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import line, slim, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, Arguments, between, call, fixed, tensor, tensors
+from opperf.rules.values import POSITIVE, Arguments, call, fixed, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 SIGNALS = "x=in1 y=in2 mode -method"
@@ -38,6 +38,8 @@ STEPS = FRAME // 2
 """Samples from one frame to the next by default: half of one."""
 BLUR = 7
 """Side of an image's kernel."""
+TEMPLATE = 32
+"""Side of a part of a small image."""
 
 
 def sound(size: Preset) -> tuple[int, int]:
@@ -46,12 +48,18 @@ def sound(size: Preset) -> tuple[int, int]:
 
 
 def images(size: Preset) -> Iterable[Arguments]:
-    """An image and a small kernel."""
-    for mode, why in (
-        ("full", "an image blurred beyond its borders, at every overlap"),
-        ("same", "an image blurred, the result of the same size"),
+    """An image and a small kernel, and a small image and a large one."""
+    small, part = (size.side(256),) * 2, (size.side(TEMPLATE),) * 2
+    for image, kernel, mode, why in (
+        (square(size), (BLUR, BLUR), "same", "an image blurred, the result of the same size"),
+        (small, part, "valid", "a large kernel, as a template that is sought, where it fits"),
     ):
-        yield {"in1": tensor(*square(size)), "in2": tensor(BLUR, BLUR), "mode": mode, WHY: why}
+        yield {"in1": tensor(*image), "in2": tensor(*kernel), "mode": mode, WHY: why}
+
+
+def moved(axis: int) -> Fill:
+    """Where pixels are along an axis, each moved a little."""
+    return Fill("coordinates", float(axis), 1.0)
 
 
 SPECTRA = ((FRAME, "short frames, as vibrations"), (2 * FRAME, "longer frames, speech at 16 kHz"))
@@ -68,7 +76,7 @@ VARIANTS: dict[str, Variants] = {
     "scipy.ndimage.map_coordinates": lambda size: {
         why: call(
             input=tensor(*shape),
-            coordinates=tensors([tensor(*shape, fill=between(0.0, n - 1)) for n in shape]),
+            coordinates=tensors([tensor(*shape, fill=moved(axis)) for axis in range(2)]),
             order=order,
             **options,
         )
