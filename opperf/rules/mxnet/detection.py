@@ -66,7 +66,7 @@ def candidates(size: Preset) -> int:
 
 @FAMILIES.add("_contrib_box_nms")
 def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scored boxes by their corners, many of which overlap, and by their centres."""
+    """Scored boxes by their corners, many of which overlap."""
     detected: Arguments = {
         "data": tensor(size.batch, anchors(size), 2 + CORNERS, fill=DETECTIONS),
         "overlap_thresh": 0.45,
@@ -77,7 +77,6 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "id_index": 0,
     }
     yield {**detected, WHY: "SSD-300: the best 400 boxes, class by class"}
-    yield {**detected, "in_format": "center", WHY: "as many by centre and size, as YOLO has them"}
     yield {
         "data": tensor(few_images(size), size.extent(12000), 1 + CORNERS, fill=DETECTIONS),
         "overlap_thresh": 0.7,
@@ -213,10 +212,8 @@ add_rows(FAMILIES.add, ROWS)
 
 VARIANTS: dict[str, Variants] = {
     "_contrib_MultiBoxPrior": lambda size: {
-        why: call(sizes=(0.1, 0.14), ratios=(1.0, 2.0, 0.5), data=fixed(*feature_maps(size)), **own)
-        for own, why in (
-            ({}, "SSD's anchors for a feature map, of which only the extents are read"),
-            ({"clip": True}, "the same, clipped to the image, so that none reaches beyond it"),
+        "SSD's anchors for a feature map, of which only the extents are read": call(
+            sizes=(0.1, 0.14), ratios=(1.0, 2.0, 0.5), data=fixed(*feature_maps(size))
         )
     },
     "_contrib_ROIAlign": lambda size: [
@@ -247,8 +244,8 @@ VARIANTS: dict[str, Variants] = {
             format=layout,
         )
         for layout, fill, why in (
-            ("corner", UNIT_BOXES, "Faster R-CNN's anchors, by corners"),
-            ("center", PROBABILITY, "SSD's anchors, by centre and size"),
+            ("corner", UNIT_BOXES, "SSD-300's anchors by corners, from which centres are made"),
+            ("center", PROBABILITY, "SSD-300's anchors, by centre and size"),
         )
     },
     # Inputs for one image: the operator takes no more.

@@ -64,7 +64,7 @@ def window(size: Preset) -> Arguments:
     return {"width": width * 7 // 8, "height": height * 7 // 8}
 
 
-LOADED = ("an image, as a data loader takes it", "a batch, as a network's first layer takes it")
+LOADED = ("an image, as a data loader takes it", "a batch, in front of a network")
 """Why an image is measured, and a batch of them."""
 
 

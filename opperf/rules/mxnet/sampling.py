@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from opperf.model import Fill, Operator
-from opperf.operations.uses import Table, ToRoles, merge, use
+from opperf.operations.uses import Choice, Table, ToRoles, merge, use
 from opperf.rules.configurations import DTYPE, HALF, TAGS, WHY
 from opperf.rules.deviations import NotFinite
 from opperf.rules.registering import Families, Rows, entry_of
@@ -90,8 +90,12 @@ def bernoulli_roles(prob: Any, input1: Any = None, **other: Any) -> dict[str, An
 
 def choice_roles(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, Any]:
     """The population, whose members are equally likely, the shape, and whether draws repeat."""
-    assert not weighted
     return {"population": a, "size": size, "replace": replace}
+
+
+def weighted_roles(input1: Any, **other: Any) -> dict[str, Any]:
+    """The weights of a population, those of one row of draws."""
+    return {"probabilities": input1[None]}
 
 
 OPERATIONS: Table = merge(
@@ -105,7 +109,13 @@ OPERATIONS: Table = merge(
     },
     {
         "_npi_bernoulli": use("random_binomial", bernoulli_roles),
-        "_npi_choice": use("random_choice", choice_roles),
+        "_npi_choice": Choice(
+            "weighted",
+            {
+                False: use("random_choice", choice_roles),
+                True: use("random_categorical", weighted_roles),
+            },
+        ),
         "_npi_multinomial": use("random_multinomial", "n probabilities=pvals size"),
         "_sample_unique_zipfian": use("random_log_uniform_classes", "limit=range_max shape"),
         "random_randint": use("random_uniform_integer", f"low high {DRAWN}"),
@@ -305,6 +315,24 @@ def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**tensors, **one.numbers, **given, "size": extents, WHY: one.why}
 
 
+def chosen(size: Preset) -> Rows:
+    """Positions of a population, all as likely, or by weights."""
+    (few,), (many,) = line(size), vector(size)
+    equal, weighted = {"a": many, "weighted": False}, {"a": few, "weighted": True}
+    weights, batch = fixed(few, fill=SIMPLEX), (size.extent(256),)
+    return {
+        "as many positions as there are, with repetition: a bootstrap": call(
+            **equal, size=square(size), replace=True
+        ),
+        "few of many positions, without repetition: a mini-batch": call(
+            **equal, size=(few,), replace=False
+        ),
+        "transitions by their weights, as prioritised replay: a search each": call(
+            **weighted, input1=weights, size=batch, replace=True
+        ),
+    }
+
+
 VARIANTS: dict[str, Variants] = {
     "_sample_unique_zipfian": lambda size: {
         "candidates of a sampled softmax over a large vocabulary, each drawn once": call(
@@ -315,13 +343,7 @@ VARIANTS: dict[str, Variants] = {
         "few long rows: each move copies a block of memory": call(data=fixed(*square(size))),
         "many short rows, as samples before an epoch of training": call(data=fixed(*tall(size))),
     },
-    "_npi_choice": lambda size: {
-        why: call(a=vector(size)[0], size=shape, replace=replace, weighted=False)
-        for shape, replace, why in (
-            (square(size), True, "as many positions as there are, with repetition: a bootstrap"),
-            (line(size), False, "few of many positions, without repetition: a mini-batch"),
-        )
-    },
+    "_npi_choice": chosen,
     "_npi_multinomial": lambda size: {
         "throws of a die, counted by its faces": call(n=20, pvals=(1 / 6,) * 6, size=line(size))
     },
