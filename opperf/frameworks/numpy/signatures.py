@@ -28,11 +28,12 @@ UNDOCUMENTED = {
     "einsum_path": "subscripts, /, *operands, optimize='greedy'",
     "ravel_multi_index": "multi_index, dims, mode='raise', order='C'",
     "where": "condition, x=None, y=None, /",
+    "random.Generator.permuted": "x, *, axis=None, out=None",
     "random.rand": "*size",
     "random.randn": "*size",
 }
 """Parameters of functions without a signature that Python can parse: docstrings with brackets or
-dots, and functions of `*operands` whose first is something else."""
+dots, or that do not say what is given by name alone, and functions of `*operands` whose first is something else."""
 
 
 NOTHING = "<no value>"

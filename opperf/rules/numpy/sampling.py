@@ -249,7 +249,7 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     if name in OF_EACH:
         first = next(iter(DISTRIBUTIONS[name].values()))
         each = {p: fixed(shape[0], 1, fill=RANGES[p], dtype=DOUBLE) for p in OF_EACH[name]}
-        yield {**first, **each, "size": shape, WHY: "parameters of each row, as groups"}
+        yield {**first, **each, "size": shape, WHY: "parameters of its own for each row"}
 
 
 def to_permute(vector: str, table: str) -> Variants:
@@ -313,10 +313,12 @@ SEVERAL: dict[str, Variants] = {
         "a vector's copy, shuffled, as labels in a permutation test",
         "a table's rows, by random indices, as a data set before it is split",
     ),
-    "permuted": to_permute(
-        "a vector's copy, shuffled, as labels in a permutation test",
-        "all elements of a table, across rows and columns, as a null model",
-    ),
+    "permuted": lambda size: {
+        "a vector's copy, shuffled, as labels in a permutation test": call(x=fixed(*line(size))),
+        "each row of a table by itself, as the samples of a permutation test": call(
+            x=fixed(*square(size)), axis=1
+        ),
+    },
     "shuffle": to_permute(
         "a vector in place, as the labels of a permutation test",
         "a table's rows in place, as samples before an epoch: each through a buffer",

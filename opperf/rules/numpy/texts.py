@@ -87,6 +87,9 @@ USES: Mapping[str, Use] = {
 """By the name of a function, in either namespace."""
 
 
+SHORT = frozenset({"zfill"})
+"""Functions whose width a dozen words are longer than."""
+
 LIMITED = frozenset({"strings.encode", "strings.partition", "strings.rpartition"})
 """Functions that texts of any length need further arguments of their dtype for, or have no loop."""
 
@@ -114,12 +117,16 @@ def spellings(name: str) -> list[str]:
 def texts(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Words, and lines of a dozen words, in NumPy 2 also without a limit of their length."""
     short_names = (name.rpartition(".")[2] for name in operator.names)
-    use = next(USES[name] for name in short_names if name in USES)
+    name = next(name for name in short_names if name in USES)
+    use, word, dozen = USES[name], "a word each", "a dozen words each"
     short, long = (fixed(*line(size), fill=text(n, use.form)) for n in (1, DOZEN))
-    yield rows(operator, use, replace(short, dtype="<U16"), "a word each")
-    yield rows(operator, use, replace(long, dtype="<U128"), "a dozen words each")
+    yield rows(operator, use, replace(short, dtype="<U16"), word)
+    if name in SHORT:
+        long, dozen = short, word
+    else:
+        yield rows(operator, use, replace(long, dtype="<U128"), dozen)
     if "strings" in operator.namespaces and not LIMITED.intersection(operator.names):
-        yield rows(operator, use, replace(long, dtype="T"), "a dozen words each, of any length")
+        yield rows(operator, use, replace(long, dtype="T"), f"{dozen}, of any length")
 
 
 @FAMILIES.add(*spellings("decode"))
