@@ -33,7 +33,8 @@ UNDOCUMENTED = {
     "random.randn": "*size",
 }
 """Parameters of functions without a signature that Python can parse: docstrings with brackets or
-dots, or that do not say what is given by name alone, and functions of `*operands` whose first is something else."""
+dots, or that do not say what is given by name alone, and functions of `*operands` whose first is
+something else."""
 
 
 NOTHING = "<no value>"

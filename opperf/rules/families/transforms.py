@@ -55,16 +55,16 @@ def fourier_transform(operation: CanonicalOperation, size: Preset) -> Iterable[R
     rows, columns = square(size)
     maps, clips = network_maps(size, 32, 64, 64), network_maps(size, 8, 16, 32, 32)
     for shape, axes, why in (
-        ((rows, columns), LAST, "rows, a power of two long"),
+        ((rows, columns), LAST, "rows, a power of two long, as windows of a signal"),
         (vector(size), LAST, "one long signal, which does not fit in the nearest cache"),
-        ((rows, decimal_below(columns)), LAST, "a multiple of many tens"),
-        ((rows, prime_below(columns)), LAST, "a prime length: Bluestein"),
+        ((rows, decimal_below(columns)), LAST, "rows of a round decimal length"),
+        ((rows, prime_below(columns)), LAST, "rows of a prime length: Bluestein's algorithm"),
         ((rows, columns), (0,), "the first axis, whose elements are a row apart in memory"),
         ((rows, columns), LAST_TWO, "both axes of one large matrix, as an image's"),
-        (maps, LAST_TWO, "the last two axes of feature maps"),
-        (few_sentences(size), LAST_TWO, "the last two of three axes: large, not square"),
+        (maps, LAST_TWO, "feature maps of 32 channels, to be filtered by frequency"),
+        (few_sentences(size), LAST_TWO, "sentences, along tokens and features: large, not square"),
         (cube(size), ALL_THREE, "a volume, as a crystal's density"),
-        (clips, (2, 3, 4), "the last three of five axes, as a batch of volumes in channels"),
+        (clips, (2, 3, 4), "channels of volumes, to be filtered by frequency"),
     ):
         halves = operation.name in HALF_SPECTRUM
         own = halved(shape, axes) if halves else shape
@@ -73,9 +73,11 @@ def fourier_transform(operation: CanonicalOperation, size: Preset) -> Iterable[R
         odd: Roles = {"length": shape[axes[-1]]} if halves and shape[axes[-1]] % 2 else {}
         yield {"x": tensor(*own, dtype=dtype), "axes": axes, **odd, WHY: why}
     if operation.name == "fourier_transform":
-        whole = (rows, columns), few_sentences(size), cube(size)
-        why = "real numbers to a whole spectrum, half of which is mirrored"
-        for shape, along_all in zip(whole, (LAST, LAST_TWO, ALL_THREE), strict=True):
+        for shape, along_all, why in (
+            ((rows, columns), LAST, "real signals to a whole spectrum, half of which is mirrored"),
+            (few_sentences(size), LAST_TWO, "FNet's mixing of tokens and features: real numbers"),
+            (cube(size), ALL_THREE, "a real volume to a whole spectrum, half of which is mirrored"),
+        ):
             yield {"x": tensor(*shape), "axes": along_all, WHY: why}
 
 
