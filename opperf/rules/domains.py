@@ -190,9 +190,10 @@ SLOWEST = frozenset({"exp1", "expn", "hyp2f1"})
 BOUND_BY_ARITHMETIC = frozenset(
     {
         *("airy_ai", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k1", "bessel_y0", "bessel_y1"),
-        *("arccosh", "arcsinh", "digamma", "erfcinv", "erfcx", "factorial", "fresnel", "gamma"),
-        *("gammaln", "i0", "i0e", "i1", "i1e", "log_ndtr", "ndtri", "scaled_bessel_k0"),
-        *("scaled_bessel_k1", "sici", "sinc", "spence", "spherical_bessel_j0"),
+        *("angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cosh"),
+        *("digamma", "erfcinv", "erfcx", "erfinv", "factorial", "fresnel", "gamma", "gammaln"),
+        *("i0", "i0e", "i1", "i1e", "log_ndtr", "ndtri", "rcbrt", "scaled_bessel_k0"),
+        *("scaled_bessel_k1", "sici", "sinc", "sinh", "spence", "spherical_bessel_j0", "tan"),
         *POLYNOMIALS,
         *(f"shifted_{name}" for name in CHEBYSHEV),
         # Of two tensors.

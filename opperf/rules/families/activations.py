@@ -75,7 +75,7 @@ ACTIVATIONS: dict[str, Uses] = {
         ("YOLOv4, stage 5: many channels of few pixels", maps(1024, 19)),
     ),
     "relu6": (
-        ("MobileNetV2, first expansion", maps(96, 56)),
+        ("MobileNetV2, after its first strided depthwise layer", maps(96, 56)),
         ("MobileNetV2, last layer: many channels of few pixels", maps(1280, 7)),
     ),
     "selu": (("a wide dense layer of a self-normalising network", square),),

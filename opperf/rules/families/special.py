@@ -35,7 +35,7 @@ COMPLEX = "complex64"
 def of_complex(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor of complex numbers, like a spectrum."""
     fill = DOMAINS.get(operation.name, NORMAL)
-    for shape, why in of_one(size):
+    for shape, why in of_one(size, name=operation.name):
         yield {"z": tensor(*shape, fill=fill, dtype=COMPLEX), **why}
 
 
@@ -50,11 +50,12 @@ def of_two(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two tensors of one shape, or one and a row: these take too long for more shapes."""
     shape, few = largest(operation.name, size), fewest(operation.name, size)
     first, second = operation.inputs
-    for left, right, notes in (
-        (shape, shape, {WHY: "two tensors of one shape: both vary from element to element"}),
-        (shape, (1, shape[-1]), {WHY: "a matrix and a row: the row is read for each row"}),
-        (few, few, FEW),
-    ):
+    alike: Roles = {WHY: "two tensors of one shape: both vary from element to element"}
+    summed: Roles = {WHY: "a matrix and a row: the row's gradient is a sum over all others"}
+    rows = [(shape, shape, alike), (shape, (1, shape[-1]), summed), (few, few, FEW)]
+    if operation.name not in FIRST_WITHOUT_GRADIENT:
+        del rows[1]
+    for left, right, notes in rows:
         one, other = pair(operation.name, left, right)
         yield {first: one, second: other, **notes}
 

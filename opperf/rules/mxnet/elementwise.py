@@ -220,7 +220,9 @@ def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor and a number."""
     base = operator.name.removeprefix("_npi").removeprefix("_").removesuffix("_scalar")
     dtype = WHOLE_DTYPE if base.removeprefix("r").startswith(WHOLE_ONLY) else REQUESTED
-    for shape, why in shared.of_one(size):
+    entry = BINARY.get(operator.name)
+    name = entry.operation if isinstance(entry, Use) else ""
+    for shape, why in shared.of_one(size, name=name):
         data = tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype)
         yield {"data": data, "scalar": SCALARS.get(base, FACTOR), **why}
 

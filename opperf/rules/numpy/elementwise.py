@@ -129,7 +129,7 @@ def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def not_of_real(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of complex numbers: of real ones the results are they, or one of two numbers."""
     array = operator.tensors[0].name
-    for shape, why in shared.of_one(size):
+    for shape, why in shared.of_one(size, name=operator.name):
         yield {array: tensor(*shape, dtype=COMPLEX), **why}
 
 
