@@ -220,10 +220,6 @@ AT_INDICES: Mapping[str, Variants] = {
     "masked_fill.Tensor": _masked(tensor()),
     "index_add": lambda size: {
         "messages summed at their nodes: whole rows at one index": messages(size),
-        "an expert's outputs added to its tokens, a quarter, as Mixtral in Transformers": COPIED(
-            tensor(count := size.extent(4096), 4096),
-            *(0, shuffled(count // 4, limit=count), tensor(count // 4, 4096)),
-        ),
         "features before nodes: single elements at one index": COPIED(
             tensor(FEATURES, nodes(size)),
             1,
