@@ -101,5 +101,6 @@ def test_what_comes_nearest_is_of_the_same_kind():
 def test_rows_are_found_by_the_longest_name():
     rows = {one.why: one.model for one in named_rows("torch", list(MODELS))}
     assert rows["MobileNetV3, first layer"] == "MobileNetV3"
-    assert rows["ResNet-50 v2 normalises its images"] == "ResNet-50 v2"
+    grouped = "ResNet-50 with group normalisation, stage 1: two channels a group"
+    assert rows[grouped] == "ResNet-50 with group normalisation"
     assert "ResNet-50" in rows.values() and len(rows) > 100

@@ -53,7 +53,6 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     grouped = feature_maps(size, 128)
     # Half of the images, or a quarter, where a layer takes long.
     halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
-    third = network_maps(size, 256, 14, 14, samples=4)
     fourth = network_maps(size, 512, 7, 7, samples=4)
     eighth, sixteenth = network_maps(size, 256, 28, 28, samples=2), network_maps(size, 512, 14, 14)
     for why, window, biased in (
@@ -61,7 +60,6 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("ResNet-50, stage 1, narrowing", Window(feature_maps(size, 256), kernel=1), False),
         ("ResNet-50, stage 1, 3 x 3", Window(feature_maps(size), pad=1), False),
         ("ResNet-50, stage 2, halving the map", Window(halved, 128, stride=2, pad=1), False),
-        ("ResNet-50, stage 3, 3 x 3", Window(third, 256, pad=1), False),
         ("ResNet-50, stage 4, 3 x 3", Window(fourth, 512, pad=1), False),
         ("ResNeXt-50 (32 x 4d), stage 1", Window(grouped, 128, pad=1, groups=32), False),
         ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512), False),
@@ -123,15 +121,14 @@ def max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("adaptive_average_pooling")
 def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Maps pooled to one number, and to PSPNet's grids, of an eighth of the image's extents."""
+    """Maps pooled to one number, and to PSPNet's grid, of an eighth of the image's extents."""
     pyramid = network_maps(size, 2048, 60, 60, samples=1)
     for shape, cells, why in (
-        (feature_maps(size), 1, "each map to one number, as before a classifier"),
-        (pyramid, 2, "PSPNet, the quarters of each map"),
-        (pyramid, 3, "PSPNet, a grid of 3 x 3 cells"),
+        (feature_maps(size), 1, "squeeze and excitation: each map to one number"),
+        (network_maps(size, 2048, 7, 7), 1, "ResNet-50, before the classifier: small maps"),
         (pyramid, 6, "PSPNet, the finest level of its pyramid, 6 x 6 cells"),
     ):
-        tags = (MAPS,) if cells in (1, 6) else ()
+        tags = (MAPS,) if shape[1] != 2048 or cells == 6 else ()
         yield {WHY: why, TAGS: tags, "data": tensor(*shape), "output_size": (cells, cells)}
 
 
@@ -173,6 +170,7 @@ def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
         ("U-Net, the second enlargement", Window(maps(512, 28, 28, samples=2), 256, 2, 2), True),
         ("FCN, each class separately", Window(maps(21, 32, 32), 21, 4, 2, pad=1, groups=21), False),
         ("HiFi-GAN, first enlargement, in 1D", Window(maps(512, 32), 256, 16, 8, pad=4), True),
+        ("HiFi-GAN, third: few channels of long sound", Window(maps(128, 2048), 64, 4, 2, 1), True),
         ("3D U-Net, an enlargement", Window(maps(256, 16, 16, 8, samples=1), 256, 2, 2), True),
     ):
         filters = window.filters // window.groups
@@ -196,7 +194,6 @@ VARIANTS: dict[str, Variants] = {
         for cells, why in (
             (1, "CBAM, attention to channels: each map to one number"),
             (7, "a region's map in 7 x 7 cells, as Fast R-CNN pools it"),
-            (3, "a grid of 3 x 3 cells that overlap, for spatial pyramid pooling"),
         )
     ],
 }

@@ -73,7 +73,6 @@ def embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for why, words, width, looked_up in (
         ("BERT-base, word pieces of a batch of sentences", WORDS, UNITS, tokens(size)),
         ("GPT-2, byte pairs of a long text", 50_257, UNITS, (1, size.extent(1024))),
-        ("AWD-LSTM on WikiText-2, words", 33_278, 400, (size.extent(70, least=4), size.batch)),
         # Rows far apart in a table that no cache holds: 26 features of each sample.
         ("DLRM on Criteo, rows of a table at random", 1_000_000, 16, (size.extent(2048), 26)),
     ):

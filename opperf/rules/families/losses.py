@@ -123,7 +123,7 @@ def pair(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 def of_weights(size: Preset) -> Iterable[Roles]:
     """A weight for each element."""
-    yield {"weight": fixed(*square(size), fill=POSITIVE), WHY: "weights, less for padded labels"}
+    yield {"weight": fixed(*square(size), fill=POSITIVE), WHY: "a weight for each label"}
 
 
 FURTHER: dict[str, Callable[[Preset], Iterable[Roles]]] = {

@@ -10,9 +10,9 @@ from opperf.model import Argument, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS, few_sentences, scores, sentences
-from opperf.rules.configurations import PAPER, TAGS, WHY
+from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import INDEX, classifiers
-from opperf.rules.image_shapes import channels_last, feature_maps, network_maps, photographs
+from opperf.rules.image_shapes import channels_last, feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
@@ -47,13 +47,10 @@ Maps = tuple[str, Shape, int]
 """Why feature maps are normalised, their shape and the axis of channels."""
 
 
-def by_channel(
-    operation: CanonicalOperation, layers: Iterable[Maps], tags: tuple[str, ...] = ()
-) -> Iterable[Roles]:
+def by_channel(operation: CanonicalOperation, layers: Iterable[Maps]) -> Iterable[Roles]:
     """Layers by channel, the second axis of those without one; parameters are in full precision."""
     for why, shape, axis in layers:
-        notes: Roles = {WHY: why, TAGS: tags}
-        made = {**notes, **data_scale_and_shift(shape, shape[axis], AT_LEAST_SINGLE)}
+        made = {WHY: why, **data_scale_and_shift(shape, shape[axis], AT_LEAST_SINGLE)}
         if "axis" in operation.inputs:
             yield {**made, "axis": axis}
         elif axis == 1:
@@ -72,10 +69,6 @@ def running_statistics(features: int) -> Roles:
 def batch_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of ResNet-50, with the statistics of the batch."""
     maps = feature_maps(size)
-    plain = operation.name == "batch_norm"
-    why = "ResNet-50 v2 normalises its images" if plain else "photographs: few large channels"
-    images = (why, photographs(size), 1)
-    yield from by_channel(operation, [images], (PAPER,))
     yield from by_channel(
         operation,
         (
@@ -119,7 +112,6 @@ def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("BERT-base, token by token", sentences(size), -1),
         ("ConvNeXt-T, stage 1, with channels last", channels_last(maps), -1),
         ("ConvNeXt-T, stage 1, with channels first", maps, 1),
-        ("as BERT-base, along time: an axis whose neighbours are apart", few_sentences(size), 1),
     ):
         yield {WHY: why, **data_scale_and_shift(shape, shape[axis]), "axis": axis}
 
@@ -143,7 +135,7 @@ def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Role
     """AlexNet's first feature maps."""
     yield {
         WHY: "AlexNet, the first maps, across five neighbouring channels",
-        "data": tensor(*feature_maps(size, 96)),
+        "data": tensor(*network_maps(size, 96, 55, 55)),
         "alpha": 1e-4,
         "beta": 0.75,
         "offset": 2.0,

@@ -74,7 +74,7 @@ NETWORKS = (
     Network("AWD-LSTM, the last layer", "lstm", 400, layers=1, steps=35, sequences=8, width=1150),
     Network("Tacotron 2, the encoder", "lstm", 256, layers=1, directions=2, sequences=8, width=512),
     Network("GNMT, its decoder's layer: one word of a text", "lstm", 1024, layers=1, one_step=True),
-    Network("Deep Speech 2, one direction, in use", "gru", 800, layers=1, steps=12, sequences=8),
+    Network("Deep Speech 2, one way, few frames", "gru", 800, layers=1, steps=12, sequences=8),
     Network("Tacotron, the end of the encoder", "gru", 128, layers=1, directions=2, sequences=8),
     Network("a small language model that generates one word", "gru", one_step=True),
 )

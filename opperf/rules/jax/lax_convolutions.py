@@ -284,7 +284,10 @@ def enlarged(size: Preset) -> Iterable[Arguments]:
             "DCGAN in Flax, the generator's second layer, channels last",
             Window(network_maps(size, 512, 8, 8), 256, kernel=4, stride=2),
         ),
-        ("sound enlarged by four", Window(network_maps(size, 256, 256), 128, kernel=24, stride=4)),
+        (
+            "as WaveGAN's third enlargement, by four, its kernel one shorter",
+            Window(network_maps(size, 256, 256), 128, kernel=24, stride=4),
+        ),
     ):
         made = channels_last_layer(window)
         steps = made.pop("window_strides")
@@ -292,19 +295,14 @@ def enlarged(size: Preset) -> Iterable[Arguments]:
 
 
 def by_word(size: Preset) -> Iterable[Arguments]:
-    """Layers of one and of three dimensions."""
-    for why, window, padding in (
-        ("wav2vec 2.0, middle layer", Window(network_maps(size, 512, 799), 512, stride=2), "VALID"),
-        ("maps of video, half as wide as C3D's, extents kept", Window(video(size)), "SAME"),
-    ):
-        channels = window.shape[1]
-        yield {
-            "lhs": tensor(*window.shape),
-            "rhs": tensor(window.filters, channels, *window.along(window.kernel)),
-            "window_strides": window.along(window.stride),
-            "padding": padding,
-            WHY: why,
-        }
+    """A layer over sound."""
+    yield {
+        "lhs": tensor(*network_maps(size, 512, 799)),
+        "rhs": tensor(512, 512, 3),
+        "window_strides": (2,),
+        "padding": "VALID",
+        WHY: "wav2vec 2.0, middle layer",
+    }
 
 
 # Beside the layers of all frameworks.

@@ -155,7 +155,8 @@ def pooling_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("Correlation")
 def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps of two frames, compared at displacements by networks for optical flow."""
-    flow = coarse_maps(size, 16)
+    # The features that the network has at a quarter of an image of 128 x 128.
+    flow = coarse_maps(size, 32)
     frames = (few_images(size), 256, size.side(48), size.side(64))
     for data, reach, step, product, why in (
         (tensor(*flow), 4, 1, True, "PWC-Net: all displacements of up to 4 pixels"),
@@ -213,7 +214,8 @@ def transformations(size: Preset) -> TensorSpec:
 
 @FAMILIES.add("_contrib_BilinearResize2D")
 def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A segmentation's feature maps, to enlarge to a size and to another tensor's, and to halve."""
+    """A segmentation's feature maps, to enlarge to a size and to another tensor's, to halve, and to
+    crop or widen by a pixel."""
     crop, eighth = size.side(513, 1), size.side(65, 1)
     scores = tensor(few_images(size), SEGMENTED, eighth, eighth)
     yield {"data": scores, "height": crop, "width": crop, WHY: "DeepLabv3: scores to pixels"}
@@ -222,17 +224,9 @@ def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     scales = dict.fromkeys(("scale_height", "scale_width"), 1 / SCALE)
     why = "feature maps at half size, as ICNet takes them"
     yield {"data": tensor(*coarse_maps(size)), **scales, "mode": "odd_scale", WHY: why}
-    for mode, why in TO_PARITY.items():
-        yield {"data": tensor(*coarse_maps(size)), "mode": mode, WHY: why}
+    odd = "sides made odd by a pixel more, so that corners stay corners in halving"
+    yield {"data": tensor(*coarse_maps(size)), "mode": "to_odd_up", WHY: odd}
 
-
-TO_PARITY = {
-    "to_even_down": "sides made even by a pixel less, so that they can be halved",
-    "to_even_up": "sides made even by a pixel more, so that they can be halved",
-    "to_odd_down": "sides made odd by a pixel less, so that corners stay corners in halving",
-    "to_odd_up": "sides made odd by a pixel more, so that corners stay corners in halving",
-}
-"""Why the sides of feature maps are made even or odd."""
 
 VARIANTS: dict[str, Variants] = {
     "BilinearSampler": lambda size: [

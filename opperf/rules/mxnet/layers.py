@@ -26,7 +26,7 @@ from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.deviations import NotFinite
 from opperf.rules.families.layers import classifiers, outputs
 from opperf.rules.families.normalisation import running_statistics
-from opperf.rules.image_shapes import feature_maps, images, network_maps
+from opperf.rules.image_shapes import feature_maps, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -36,8 +36,6 @@ from opperf.rules.variants import Variants, add_rows
 SLOPE = 0.25
 """MXNet's default factor of negative values."""
 
-HIDDEN = 64
-"""Units of the layer behind whole images."""
 MIDDLE = (0.125 + 0.334) / 2
 """The slope in the predict phase: the middle of the range that is drawn from in the train phase."""
 
@@ -352,11 +350,11 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 VARIANTS: dict[str, Variants] = {
     "FullyConnected": lambda size: {
-        "whole images, which it flattens, to a few units: a linear classifier of pixels": call(
-            data=tensor(*images(size)),
-            weight=tensor(HIDDEN, math.prod(images(size)[1:])),
-            bias=tensor(HIDDEN),
-            num_hidden=HIDDEN,
+        "AlexNet, the first dense layer, of whole maps, which it flattens": call(
+            data=tensor(*(maps := network_maps(size, 256, 6, 6))),
+            weight=tensor(hidden := size.extent(4096), math.prod(maps[1:])),
+            bias=tensor(hidden),
+            num_hidden=hidden,
             flatten=True,
         )
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.operations.uses import Table, use
-from opperf.rules.configurations import PHASE, WHY
+from opperf.rules.configurations import WHY
 from opperf.rules.deviations import OF_LOSS
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.image_shapes import feature_maps
@@ -24,6 +24,7 @@ from opperf.rules.values import (
     between,
     fixed,
     tensor,
+    zipf,
 )
 
 PREDICTION = use("identity", "x=data -label -use_linear")
@@ -64,7 +65,6 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {WHY: why, "data": tensor(*shape, fill=POSITIVE)}
     if operator.parameter("normalization") is not None:
         loss = tensor(*square(size), fill=POSITIVE)
-        yield {"data": loss, "normalization": "batch", WHY: "the mean over the samples of a batch"}
         # About half of the losses are above the threshold.
         why = "the mean over the samples whose loss counts, for detection"
         yield {"data": loss, "normalization": "valid", "valid_thresh": 1.25, WHY: why}
@@ -75,8 +75,10 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels of whole samples, and of each pixel of a segmentation."""
     yield from scores_and_labels(size)
     long, *_ = scores_and_labels(size)
-    yield {**long, PHASE: "train", WHY: "a classifier of about a thousand classes, training"}
-    yield {**long, "use_ignore": True, "ignore_label": 0, WHY: "a language model, padding ignored"}
+    words = (size.extent(1120), size.extent(10000))
+    text: Arguments = {"data": tensor(*words), "label": fixed(words[0], fill=zipf(words[1]))}
+    why = "an LSTM's words of Penn Treebank's 10000, the most frequent ignored as padding is"
+    yield {**text, "use_ignore": True, "ignore_label": 0, WHY: why}
     yield {**long, "out_grad": True, WHY: "a classifier whose samples have weights"}
     maps = feature_maps(size)
     batch, classes, *extents = maps
@@ -108,8 +110,12 @@ def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("SVMOutput", replaces="its gradient is that of a loss, which labels decide")
 def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels, for the squared hinge loss and for the plain one."""
-    for linear, loss in ((False, "squared hinge loss"), (True, "hinge loss")):
-        for made in scores_and_labels(size):
+    rows = list(scores_and_labels(size))
+    for linear, loss, shown in (
+        (False, "squared hinge loss", rows),
+        (True, "hinge loss", rows[:1]),
+    ):
+        for made in shown:
             yield {**made, "use_linear": linear, WHY: f"{loss} of {made[WHY]}"}
 
 

@@ -93,7 +93,7 @@ def prepared(size: Preset, name: str) -> Arguments:
 
 def histogram(size: Preset) -> Arguments:
     """A histogram of activations, with an odd number of bins, as calibration makes it."""
-    bins = 2 * size.extent(1000, least=256) + 1
+    bins = 2 * size.extent(4000, least=256) + 1
     edges = tuple(LIMIT * (2 * i / bins - 1) for i in range(bins + 1))
     return {
         WHY: "a histogram of activations, for the threshold that loses least information",

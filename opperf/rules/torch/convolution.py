@@ -220,7 +220,7 @@ def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers over sentences, with time along the first axis."""
     for why, channels, filters, kernel in (
         ("ConvS2S, a layer of the encoder, which its gates follow: of three words", 512, 1024, 3),
-        ("lightweight text classifier: of five words", 300, 100, 5),
+        ("TextCNN, time along the first axis: of five words", 300, 100, 5),
     ):
         data, made = (
             tensor(size.extent(32, least=8), size.batch, width) for width in (channels, filters)
@@ -244,8 +244,8 @@ BORDERS_BY_WORD = {
         ("EfficientNet-B0, the head's 1 x 1, border by word", "same", (320, 7, 7), 1280, 1, 1),
     ),
     "conv3d": (
-        ("a layer of a network for volumes, border by word", "same", (32, 16, 32, 32), 32, 3, 1),
-        ("a layer of a network for volumes, no border", "valid", (32, 16, 32, 32), 32, 3, 1),
+        ("nnU-Net, the first stage on a patch, border by word", "same", (32, 16, 32, 32), 32, 3, 1),
+        ("3D U-Net, the second layer on a patch, no border", "valid", (32, 16, 32, 32), 64, 3, 1),
     ),
 }
 """By operator: why, the border, a sample's extents, filters, the kernel's extent, its dilation."""
@@ -272,7 +272,7 @@ def reordered_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
     axes, network = (2, "ResNet") if "2d" in operator.name else (3, "3D ResNet")
     for why, filters, kernel in (
         (f"weights of a {network}'s stage 4, 3 wide", 512, 3),
-        ("weights of a layer of 256 channels, 1 wide", 256, 1),
+        (f"weights of a {network}'s stage 3, 1 wide", 256, 1),
     ):
         # Weights do not grow with the size; of the smallest there are fewer.
         width = size.extent(filters, least=32) if size.scale < 1 else filters

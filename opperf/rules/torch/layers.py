@@ -132,8 +132,11 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
         further = {"scale_grad_by_freq": False, "sparse": False}
         further |= {"include_last_offset": True, "padding_idx": 0}
     weighted = ("a factorisation machine: weighted features, summed", "sum", 512, 20, 64, below)
-    for bag in BAGS if padded else (*BAGS, weighted):
+    for bag in BAGS[2:] if padded else (*BAGS, weighted):
         why, kind, count, each, width, drawn = bag
+        if padded:
+            # The padding is the most frequent index, as in padded batches.
+            why, drawn = f"{why}, but for padding", zipf
         bags = size.extent(count)
         if bag is weighted:
             further = {"per_sample_weights": tensor(bags * each, fill=PROBABILITY)}
@@ -214,7 +217,7 @@ ROWS: dict[str, Variants] = {
         # Half of the rows of normal numbers are longer.
         for why, order, limit in (
             ("word vectors of a translator, of at most a length", 2.0, 300**0.5),
-            ("the same, of at most a sum of absolute values", 1.0, 0.8 * 300),
+            ("word vectors of a translator, of at most a sum of absolute values", 1.0, 0.8 * 300),
         )
     },
     "bilinear": lambda size: {
@@ -224,7 +227,7 @@ ROWS: dict[str, Variants] = {
         for why, rows, left, right, units in (
             ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
             ("neural tensor network, relations of entities", size.extent(512), 100, 100, 4),
-            ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
+            ("Deep Graph Infomax on Cora, a score of each node", size.extent(2708), 512, 512, 1),
         )
     },
     "native_dropout_backward": lambda size: {

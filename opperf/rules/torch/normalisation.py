@@ -36,13 +36,14 @@ ALL_THREE = (True, True, True)
 @by_role(OPERATIONS)
 def volumes_and_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Maps of volumes, and rows of features: other numbers of axes."""
-    for why, shape in (
-        ("3D ResNet-18, stage 1", network_maps(size, 64, 16, 56, 56, samples=1)),
-        ("a perceptron's layer, rows of features", (size.extent(4096), 512)),
-    ):
+    predicts = operation.name == "batch_norm_inference"
+    volumes = ("3D ResNet-18, stage 1", network_maps(size, 64, 16, 56, 56, samples=1))
+    rows = ("a perceptron's layer, rows of features", (size.extent(4096), 512))
+    # A network that predicts reads volumes as it reads maps.
+    for why, shape in [rows] if predicts else [volumes, rows]:
         channels = shape[1]
         statistics: Roles = {}
-        if operation.name == "batch_norm_inference":
+        if predicts:
             statistics = {"mean": fixed(channels), "variance": fixed(channels, fill=POSITIVE)}
         yield {
             **{WHY: f"{why}, predicting" if statistics else why, "data": tensor(*shape)},
@@ -151,17 +152,20 @@ def layer_norm(operation: CanonicalOperation, size: Preset) -> Rows:
 @FAMILIES.also("native_layer_norm_backward.default")
 def layer_norm_gradient(operator: Operator, size: Preset) -> Rows:
     """Backward passes of a layer with parameters, and of one without."""
-    *outer, width = shape = few_sentences(size)
-    rows = (*outer, 1)
-    made: Arguments = {
-        **dict.fromkeys(("grad_out", "input"), tensor(*shape)),
-        **{"normalized_shape": (width,), "mean": fixed(*rows), "rstd": fixed(*rows, fill=POSITIVE)},
-    }
+    scaled = call(weight=tensor(UNITS, fill=POSITIVE), bias=tensor(UNITS), output_mask=ALL_THREE)
+    plain = call(output_mask=(True, False, False))
     return {
-        "BERT-base, token by token": call(
-            **made, weight=tensor(UNITS, fill=POSITIVE), bias=tensor(UNITS), output_mask=ALL_THREE
-        ),
-        "DiT, layers without scale and shift": call(**made, output_mask=(True, False, False)),
+        why: call(
+            **dict.fromkeys(("grad_out", "input"), tensor(*rows, UNITS)),
+            normalized_shape=(UNITS,),
+            mean=fixed(*rows, 1),
+            rstd=fixed(*rows, 1, fill=POSITIVE),
+            **parameters,
+        )
+        for why, rows, parameters in (
+            ("BERT-base, token by token", few_sentences(size)[:2], scaled),
+            ("DiT-B/2, 256 tokens an image, no scale and shift", (size.images, 256), plain),
+        )
     }
 
 
@@ -230,7 +234,9 @@ ROWS: dict[str, Variants] = {
     "native_norm.ScalarOpt_dim_dtype": sparse_norms(dim=(), keepdim=False),
     "renorm": lambda size: {
         "weights of each class of at most a length": shortened(square(size), 2.0, 0),
-        "the same along columns, which lie apart": shortened(square(size), 2.0, 1),
+        "weights of each class, columns that lie apart, of at most a length": shortened(
+            square(size), 2.0, 1
+        ),
         "sums of absolute values of short rows": shortened(tall(size), 1.0, 0),
     },
     "cosine_similarity": lambda size: {

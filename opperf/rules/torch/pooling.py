@@ -71,7 +71,13 @@ MEANS = {
     ),
     3: (
         Pool("a DenseNet for videos, the first transition", (128, 8, 28, 28), 2, 2),
-        Pool("a video network's means, the border counted", (64, 16, 28, 28), 3, pad=1, samples=1),
+        Pool(
+            "an inception block's branch of means, for videos",
+            (64, 16, 28, 28),
+            3,
+            pad=1,
+            samples=1,
+        ),
     ),
 }
 """Layers of means by their number of spatial axes."""
@@ -104,26 +110,6 @@ def other_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             **{"stride": window.along(window.stride), "padding": window.along(window.pad)},
             **({"kind": "avg"} if averages else {}),
         }
-
-
-@FAMILIES.also("avg_pool2d.default", "avg_pool3d")
-@by_role(OPERATIONS)
-def without_border(operation: CanonicalOperation, size: Preset) -> Rows:
-    """Means of the elements of a map alone, those of the border left uncounted."""
-    why = "branch of means, each of as many elements as the map has there"
-    return {
-        f"{model} {why}": call(
-            data=tensor(*shape),
-            **dict.fromkeys(("stride", "padding"), (1,) * (len(shape) - 2)),
-            kernel=(3,) * (len(shape) - 2),
-            kind="avg",
-            counts_border=False,
-        )
-        for model, shape in (
-            ("Inception v3's", network_maps(size, 192, 35, 35)),
-            ("a video network's", network_maps(size, 64, 16, 28, 28, samples=1)),
-        )
-    }
 
 
 @FAMILIES.also("adaptive_avg_pool1d", "adaptive_avg_pool3d", "adaptive_max_pool1d")
@@ -165,18 +151,28 @@ def maxima_of_onednn(axes: int) -> Variants:
     }
 
 
+def without_places(size: Preset) -> Rows:
+    """Sound, without a gradient: with one it is the kernel that returns the places too."""
+    window = MAXIMA[1][0].window(size)
+    moves = {name: value for name, value in sizes(window).items() if name != "padding"}
+    return {"M5 predicting: no places of maxima": call(self=fixed(*window.shape), **moves)}
+
+
+add_rows(FAMILIES.also, {"max_pool1d": without_places})
+
 ONEDNN: dict[str, Variants] = {
     "mkldnn_max_pool2d": maxima_of_onednn(2),
     "mkldnn_max_pool3d": maxima_of_onednn(3),
     # The kernel takes cells of one extent, which divides that of the map.
     "mkldnn_adaptive_avg_pool2d": lambda size: {
-        f"before a classifier, of {count} maps of {side} x {side}": call(
-            self=_in_onednn(count, channels, side, side), output_size=(1, 1)
+        why: call(self=_in_onednn(*network_maps(size, 512, side, side)), output_size=(1, 1))
+        for why, side in (
+            ("ResNet-18, before the classifier, of photographs twice as wide", 14),
+            ("ResNet-18, before the classifier", 7),
         )
-        for count, channels, side, _ in (network_maps(size, 512, own, own) for own in (14, 7))
     },
     "mkldnn_adaptive_avg_pool2d_backward": lambda size: {
-        "The backward pass of the means of whole maps, in oneDNN's own layout": call(
+        "ResNet-18, before the classifier, of photographs twice as wide": call(
             grad_output=_in_onednn(*(data := network_maps(size, 512, 14, 14))[:2], 1, 1),
             self=_in_onednn(*data),
         )
@@ -220,16 +216,23 @@ def adaptive_gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
             yield with_indices(operator, made, output)
 
 
+FRACTIONED = {2: (IMAGES, (96, 48, 48), (480, 24, 24)), 3: (1, (16, 32, 48, 48), (160, 16, 24, 24))}
+"""By the number of axes: samples, and early and late maps of one."""
+
+
 @FAMILIES.add(*(f"fractional_max_pool{axes}d{end}" for axes in (2, 3) for end in ("", "_backward")))
 def fractional(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Maps that are pooled by a factor that is not an integer, and the gradients of that."""
     axes = axes_of(operator)
-    maps, samples = {2: ((96, 48, 48), IMAGES), 3: ((16, 32, 48, 48), 1)}[axes]
-    shape = network_maps(size, *maps, samples=samples)
-    for degree, root, layers in ((2, "root", "two"), (3, "cube root", "three")):
+    samples, *stages = FRACTIONED[axes]
+    for maps, degree, why in (
+        (stages[0], 2, "fractions of a map: by the root of two, two layers to a half"),
+        (stages[1], 3, "many channels of few pixels, by the cube root of two: three to a half"),
+    ):
+        shape = network_maps(size, *maps, samples=samples)
         output = tuple(min(int(side * 2 ** (-1 / degree)), side - 2) for side in shape[2:])
         made: Arguments = {
-            WHY: f"fractions of a map: by the {root} of two, {layers} layers to a half",
+            WHY: why,
             **{"self": tensor(*shape), "kernel_size": (2,) * axes, "output_size": output},
         }
         if operator.name.endswith("_backward"):

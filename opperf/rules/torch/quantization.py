@@ -203,7 +203,9 @@ VARIANTS: dict[str, Variants] = {
         SEVERAL: call(tensors=(TensorSpec(square(size), EIGHT_BITS),) * LAYERS)
     },
     "empty_quantized": lambda size: {
-        "memory like another": call(size=square(size), qtensor=TensorSpec(square(size), EIGHT_BITS))
+        "memory for a matrix with the scale of another": call(
+            size=square(size), qtensor=TensorSpec(square(size), EIGHT_BITS)
+        )
     },
     "fake_quantize_per_channel_affine_cachemask_backward": masked(weights),
     "fake_quantize_per_tensor_affine_cachemask_backward": masked(tensors_to_quantise),
@@ -249,8 +251,8 @@ def layers(size: Preset) -> Iterable[tuple[int, int, int, str]]:
     """Tokens, inputs and outputs, which 64 divides, of layers with quantised weights, and why."""
     width = 64 * max(1, size.extent(UNITS) // 64)
     for tokens, why in (
-        (1, "one token of BERT-base's width, as generation does: bound by reading the weights"),
-        (size.extent(128, least=16), "a sentence of BERT-base's width"),
+        (1, "GPT-2 generating one token, widened: bound by reading the weights"),
+        (size.extent(128, least=16), "BERT-base, a sentence, widened"),
     ):
         yield tokens, width, 4 * width, why
 

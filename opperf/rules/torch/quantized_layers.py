@@ -103,7 +103,7 @@ LAST = {2: "channels_last", 3: "channels_last_3d"}
 def maps(size: Preset, axes: int) -> tuple[tuple[int, ...], str]:
     """The shape of a convolution's data, by the number of its spatial axes, and what they are."""
     return {
-        1: (network_maps(size, 512, 1600), "512 channels over time"),
+        1: (network_maps(size, 512, 1600), "512 channels of sound over time"),
         2: (feature_maps(size), "ResNet's first stage, a 3 x 3 layer, channels last"),
         3: (network_maps(size, 64, 16, 56, 56, samples=1), "R3D-18's first stage, channels last"),
     }[axes]

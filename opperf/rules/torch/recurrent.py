@@ -154,11 +154,12 @@ def _last_states(made: Any, arguments: Values) -> Any:
 
 
 def _cell_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    if roles["bidirectional"]:
-        return None
     weights, biases, data = roles["weights"], roles["biases"], roles["data"]
     assert isinstance(weights, tuple) and isinstance(biases, tuple)
     assert isinstance(data, TensorSpec)
+    # Loops call cells, a step each; networks that read whole sequences call layers.
+    if data.shape[0] > 1:
+        return None
     step, state, *cell = (
         TensorSpec(one.shape[1:], one.dtype, fill, gradient=one.gradient)
         for one, fill in ((data, data.fill), (roles["state"], WITHIN), (roles.get("cell"), WITHIN))
