@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.operations.uses import Table, use
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.deviations import OF_LOSS
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.image_shapes import feature_maps
@@ -75,6 +75,8 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels of whole samples, and of each pixel of a segmentation."""
     yield from scores_and_labels(size)
     long, *_ = scores_and_labels(size)
+    # oneDNN computes it in the predict phase alone.
+    yield {**long, PHASE: "train", WHY: "a classifier of about a thousand classes, training"}
     words = (size.extent(1120), size.extent(10000))
     text: Arguments = {"data": tensor(*words), "label": fixed(words[0], fill=zipf(words[1]))}
     why = "an LSTM's words of Penn Treebank's 10000, the most frequent ignored as padding is"

@@ -135,7 +135,7 @@ def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for bag in BAGS[2:] if padded else (*BAGS, weighted):
         why, kind, count, each, width, drawn = bag
         if padded:
-            # The padding is the most frequent index, as in padded batches.
+            # The padding is the most frequent index of batches with padding.
             why, drawn = f"{why}, but for padding", zipf
         bags = size.extent(count)
         if bag is weighted:

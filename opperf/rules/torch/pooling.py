@@ -151,14 +151,14 @@ def maxima_of_onednn(axes: int) -> Variants:
     }
 
 
-def without_places(size: Preset) -> Rows:
-    """Sound, without a gradient: with one it is the kernel that returns the places too."""
+def without_indices(size: Preset) -> Rows:
+    """Sound, without a gradient: with one it is the kernel that returns indices too."""
     window = MAXIMA[1][0].window(size)
     moves = {name: value for name, value in sizes(window).items() if name != "padding"}
-    return {"M5 predicting: no places of maxima": call(self=fixed(*window.shape), **moves)}
+    return {"M5 predicting: maxima without their indices": call(self=fixed(*window.shape), **moves)}
 
 
-add_rows(FAMILIES.also, {"max_pool1d": without_places})
+add_rows(FAMILIES.also, {"max_pool1d": without_indices})
 
 ONEDNN: dict[str, Variants] = {
     "mkldnn_max_pool2d": maxima_of_onednn(2),
