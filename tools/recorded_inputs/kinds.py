@@ -24,7 +24,7 @@ from tools.recorded_inputs.scaling import (
     with_extents,
 )
 
-SPREAD = 16
+SPREAD = 32
 """Largest ratio of the factors by which two extents are reduced where one of them is not in the
 result. Batches that are halved four times are those of other machines."""
 

@@ -52,6 +52,7 @@ DATA = {
     "new_ones": "size",
     "new_zeros": "size",
     "scatter_add": "index",
+    "where": "self",
 }
 """The argument whose outermost axis is the batch, by the operator's name, where it is not the first
 tensor."""

@@ -39,7 +39,9 @@ def products(operator: Operator, size: Preset) -> Iterable[Arguments]:
     first, second = [parameter.name for parameter in operator.tensors][:2]
     inputs, outputs = feed_forward(size)
     for tokens, why in steps(size):
-        made: Arguments = {first: tensor(tokens, inputs), second: tensor(inputs, outputs)}
+        # A step of generation has no gradient.
+        array = fixed if tokens == 1 else tensor
+        made: Arguments = {first: array(tokens, inputs), second: array(inputs, outputs)}
         dimensions = operator.parameter("dimension_numbers")
         if dimensions is not None and dimensions.required:
             # Before JAX 0.6.1, which takes it for a product of matrices without.
@@ -149,9 +151,9 @@ ROWS: dict[str, Row | Variants] = {
         RECURRENT, f=body("decayed_sum"), init=tensor(1, 1024), xs=tensor(prompt(size), 1, 1024)
     ),
     "lax.associative_scan": lambda size: half(
-        "RecurrentGemma's recurrence h = a h + b over 2048 tokens, in parallel",
+        "RecurrentGemma 2B's recurrence h = a h + b over 2048 tokens, in parallel",
         fn=body("linear_recurrence"),
-        elems=tensors([tensor(prompt(size), 1024, fill=fill) for fill in (GATE, NORMAL)]),
+        elems=tensors([tensor(prompt(size), 2560, fill=fill) for fill in (GATE, NORMAL)]),
     ),
     "lax.dynamic_update_slice": lambda size: half(
         "Llama 3 8B, the keys of 2048 tokens to a cache of 4096, donated",

@@ -263,7 +263,7 @@ VARIANTS: Mapping[str, Variants] = {
         )
     },
     "scipy.optimize.minimize": lambda size: {
-        "a likelihood of a few parameters by BFGS: short vectors, many steps": call(
+        "Rosenbrock's function of 16 numbers by BFGS: short vectors, many steps": call(
             fun=body("rosenbrock"), x0=fixed(size.extent(16, least=2)), method="BFGS"
         )
     },

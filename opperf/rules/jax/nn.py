@@ -220,7 +220,7 @@ def attention(operator: Operator, size: Preset) -> Rows:
             **dict.fromkeys(("query", "key", "value"), heads),
             key_value_seq_lengths=fixed(few, fill=below(count + 1, start=count // 2), dtype=INDEX),
         ),
-        "a window of a quarter of the text, four heads of queries to one of keys": call(
+        "Mistral 7B's heads, 32 to 8 of keys: 1024 tokens, a window of 256 before each": call(
             query=text, key=keys, value=keys, is_causal=True, local_window_size=(long // 4, 0)
         ),
     }
@@ -265,7 +265,7 @@ OWN: dict[str, Variants] = {
         )
     },
     "nn.scaled_dot_general": lambda size: {
-        "a projection of BERT-base's tokens, without block scales": call(
+        "a projection of BERT-base's tokens, unscaled: block scales are for GPUs alone": call(
             lhs=tensor(*few_sentences(size)),
             rhs=tensor(few_sentences(size)[-1], few_sentences(size)[-1]),
             dimension_numbers=(((2,), (0,)), ((), ())),

@@ -121,8 +121,8 @@ def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def uncorrected(operator: Operator, made: Arguments, why: str) -> Iterator[Arguments]:
     """The update without the correction of the means' bias, where the operator has one."""
     if operator.parameter("bias_correction") is not None:
-        late = f"{why}, as late in training: the means are taken as they are"
-        yield {**made, "bias_correction": False, WHY: late}
+        plain = f"{why}, the means taken as they are: no correction of their bias"
+        yield {**made, "bias_correction": False, WHY: plain}
 
 
 def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:

@@ -244,7 +244,7 @@ BODIES = "opperf.frameworks.torch.bodies"
 
 MASKS = {
     "causal": "causal",
-    "sliding": "a window of 256 tokens, as Mistral 7B has",
+    "sliding": "a sliding window of 256 tokens",
     "documents": "texts of 128 tokens side by side, each causal",
 }
 SCORES = {"alibi": "by ALiBi's distances", "capped": "by capped scores, as Gemma 2 has"}

@@ -39,9 +39,9 @@ WIDE_HEAD = 256
 """Numbers of a head of Gemma 3."""
 
 ABSORBED = "DeepSeek-V2-Lite generating: each head's query by its matrix, to the latent space"
-QUERIES = tensor(LATENT_HEADS, 1, HEAD)
+QUERIES = fixed(LATENT_HEADS, 1, HEAD)
 """A new token's query of each head."""
-TO_LATENT = tensor(LATENT_HEADS, HEAD, LATENT)
+TO_LATENT = fixed(LATENT_HEADS, HEAD, LATENT)
 """Each head's matrix, by which queries are multiplied in place of all keys."""
 
 
@@ -78,10 +78,11 @@ def attending(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             {TAGS: (DECODE,)},
         ),
     ):
+        made = fixed if TAGS in extra else tensor
         yield {
-            "query": tensor(1, LATENT_HEADS, queries, width),
-            "key": tensor(1, heads, keys, width),
-            "value": tensor(1, heads, keys, narrow),
+            "query": made(1, LATENT_HEADS, queries, width),
+            "key": made(1, heads, keys, width),
+            "value": made(1, heads, keys, narrow),
             **{**extra, DTYPE: HALF, WHY: why},
         }
 
@@ -254,11 +255,6 @@ ROWS: Mapping[str, Variants] = {
     "argsort.stable": lambda size: {f"{ROUTER}: sorted": call(self=routed(size), stable=True)},
     "bincount": lambda size: {f"{ROUTER}: counted": call(self=routed(size), minlength=EXPERTS)},
     "bmm.default": lambda size: {ABSORBED: call(self=QUERIES, mat2=TO_LATENT, **NEW_TOKEN)},
-    "baddbmm.default": lambda size: {
-        f"{ABSORBED}, with a bias": call(
-            self=tensor(LATENT_HEADS, 1, LATENT), batch1=QUERIES, batch2=TO_LATENT, **NEW_TOKEN
-        )
-    },
     "sigmoid.default": lambda size: {f"{ROUTER}: scores": call(self=tensor(prompt(size), EXPERTS))},
 }
 

@@ -29,6 +29,11 @@ def sentences(size: Preset) -> TensorSpec:
     return nested(size.samples(8), longest(size), layer_width(size))
 
 
+def wide(size: Preset, width: int) -> TensorSpec:
+    """So many numbers of each token of these sentences."""
+    return nested(size.samples(8), longest(size), layer_width(size, width))
+
+
 def lengths(size: Preset) -> list[int]:
     """Tokens of each sentence of a batch: from half of the longest to the whole."""
     count = size.samples(8)
@@ -46,7 +51,8 @@ def of_each(*names: str, **options: Argument) -> Variants:
     return lambda size: {WORDS: call(**dict.fromkeys(names, sentences(size)), **options)}
 
 
-WORDS = "BERT-base, tokens of sentences of different lengths without padding"
+UNPADDED = "tokens of sentences of different lengths without padding"
+WORDS = f"BERT-base, {UNPADDED}"
 
 PADDED = f"{WORDS}, before a layer that needs it"
 
@@ -82,8 +88,8 @@ FURTHER: dict[str, Variants] = {
     "linear.default": lambda size: {
         f"{WORDS}, widening": call(
             input=sentences(size),
-            weight=tensor(wide := layer_width(size, FEED_FORWARD), layer_width(size)),
-            bias=tensor(wide),
+            weight=tensor(layer_width(size, FEED_FORWARD), layer_width(size)),
+            bias=tensor(layer_width(size, FEED_FORWARD)),
         )
     },
     "scaled_dot_product_attention": lambda size: {
@@ -93,10 +99,20 @@ FURTHER: dict[str, Variants] = {
             )
         )
     },
-    "softmax.int": of_each("self", dim=-1),
-    "relu.default gelu.default clone.default": of_each("self"),
+    "softmax.int": lambda size: {
+        f"{WORDS}, each among 30522 words": call(self=wide(size, 30_522), dim=-1)
+    },
+    "relu.default": lambda size: {
+        f"nn.TransformerEncoder's feed-forward block, {UNPADDED}": call(self=wide(size, 2048))
+    },
+    "gelu.default": lambda size: {f"{WORDS}, widened": call(self=wide(size, FEED_FORWARD))},
+    "clone.default": of_each("self"),
     "add.Tensor mul.Tensor": of_each("self", "other"),
-    "sum.dim_IntList": of_each("self", dim=(-1,), keepdim=True),
+    "sum.dim_IntList": lambda size: {
+        f"{WORDS}, each summed up, which is the only axis": call(
+            self=sentences(size), dim=(-1,), keepdim=True
+        )
+    },
     "layer_norm.default": lambda size: {
         WORDS: call(
             input=sentences(size),

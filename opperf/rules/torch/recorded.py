@@ -16,7 +16,16 @@ from typing import Any
 import msgspec
 
 from opperf.dtypes import is_floating
-from opperf.model import Device, DType, Number, Operator, TensorSpec, iter_tensors, map_tensors
+from opperf.model import (
+    Device,
+    DType,
+    Fill,
+    Number,
+    Operator,
+    TensorSpec,
+    iter_tensors,
+    map_tensors,
+)
 from opperf.model.targets import DEFAULT_OVERLOAD
 from opperf.rules.configurations import ROW, WHY, inputs_of
 from opperf.rules.registering import Families
@@ -92,8 +101,8 @@ def elements(entry: Entry) -> int:
 
 def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments]:
     """Returns the recorded inputs of an overload at a size, each with the models that have it; none
-    if no run calls it. Inputs that are the same work at this size are one. Those whose largest
-    tensor has fewer than `least` elements are omitted."""
+    if no run calls it. Of those that are the same kind of work at this size, the first is one.
+    Those whose largest tensor has fewer than `least` elements are omitted."""
     key = key_of(label)
     entries = [
         entry
@@ -101,34 +110,79 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
         if elements(entry) >= least and entry.get(preset.name, {}) is not None
     ]
     operator = key.partition("::")[2].partition(".")[0]
-    kinds: list[Arguments] = []
+    kinds: list[tuple[Arguments, int]] = []
     made: list[Arguments] = []
     for entry, why in zip(entries, describe(entries, preset.name), strict=True):
         sized = {**entry["arguments"], **entry.get(preset.name, {})}
         arguments = with_gradients(operator, with_fills(operator, decode(sized)))
-        kind = flat(arguments) if operator in ELEMENTWISE else arguments
-        if kind not in kinds:
-            kinds.append(kind)
+        own, many = kind(operator, arguments), elements({"arguments": sized})
+        if not any(own == other and alike(operator, many, count) for other, count in kinds):
+            kinds.append((own, many))
             made.append({**arguments, WHY: why, ROW: f"{FILE}:{entry['line']}"})
     return made
 
 
+PRODUCTS = ("addmm", "bmm", "convolution", "convolution_backward", "mm")
+"""Operators whose extents decide which algorithm is fast: of a kind are those of equal ones."""
+
 ELEMENTWISE = (
-    *("add_", "gelu_backward", "hardswish_backward", "leaky_relu", "leaky_relu_backward"),
-    *("relu_", "threshold_backward"),
+    *("_to_copy", "abs", "add", "add_", "clone", "copy_", "cos", "div", "elu", "elu_backward"),
+    *("eq", "fill_", "gelu", "gelu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish_"),
+    *("hardswish_backward", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lt"),
+    *("masked_fill", "masked_fill_", "maximum", "minimum", "mul", "mul_", "neg", "pow"),
+    *("relu", "relu_", "rsqrt", "rsub", "select_backward", "sgn", "sigmoid", "sigmoid_backward"),
+    *("sin", "slice_backward", "sub", "tanh", "tanh_backward", "threshold_backward", "where"),
 )
-"""Operators with recorded inputs of several shapes, of which they read the elements alone."""
+"""Operators that take as long for an element of one shape as of another."""
+
+ALIKE = 8
+"""Largest ratio of the elements of two inputs of other operators that are the same kind of work."""
+
+UNREAD = (
+    *("size", "input_size", "input_sizes", "output_size", "normalized_shape", "num_weights"),
+    *("eps", "momentum"),
+)
+"""Arguments that are extents, and numbers that no branch depends on."""
+
+PLACES: Mapping[str, Sequence[str]] = {
+    "embedding": ("padding_idx",),
+    "embedding_dense_backward": ("padding_idx",),
+    "new_empty_strided": ("self", "stride", "dtype"),
+    "new_ones": ("self", "dtype"),
+    "new_zeros": ("self", "dtype"),
+    "select_backward": ("index",),
+    "slice_backward": ("dim",),
+}
+"""Other arguments that change nothing of the work, by operator."""
 
 
-def flat(arguments: Arguments) -> Arguments:
-    """Returns the arguments with contiguous tensors as vectors, if they are of one shape."""
-    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
-    if len({spec.shape for spec in specs}) > 1 or any(spec.strides for spec in specs):
+def alike(operator: str, elements: int, others: int) -> bool:
+    """Whether inputs of one kind with so many elements are the same measurement."""
+    few, many = sorted((elements, others))
+    return operator in (*PRODUCTS, *ELEMENTWISE) or many < ALIKE * few
+
+
+def kind(operator: str, arguments: Arguments) -> Arguments:
+    """Returns the arguments without extents, and without what changes nothing of the work."""
+    if operator in PRODUCTS:
         return arguments
-    shape = (specs[0].size,)
+    each = operator in ELEMENTWISE
+    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
+    flat = each and len({spec.shape for spec in specs}) == 1 and not any(x.strides for x in specs)
+
+    def change(spec: TensorSpec) -> TensorSpec:
+        axes = tuple(min(extent, 2) if each else 2 for extent in spec.shape)
+        inner = sorted(range(len(spec.strides)), key=lambda axis: spec.strides[axis])
+        order = tuple(axis if spec.strides[axis] else -1 for axis in inner)
+        fill = Fill(spec.fill.distribution)
+        shape = () if flat else axes
+        return msgspec.structs.replace(spec, shape=shape, strides=order, fill=fill)
+
+    unread = (*UNREAD, *PLACES.get(operator, ()), *(("other", "value") if each else ()))
     return {
-        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, shape=shape))
+        name: map_tensors(value, change)
         for name, value in arguments.items()
+        if name not in unread or isinstance(value, TensorSpec) and name != "self"
     }
 
 

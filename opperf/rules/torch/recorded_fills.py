@@ -26,6 +26,7 @@ from opperf.rules.values import (
     OPEN_UNIT,
     POSITIVE,
     PROBABILITY,
+    SEQUENCE,
     SIMPLEX,
     WARPED,
     Arguments,
@@ -43,10 +44,10 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
 
     def fill(name: str, spec: TensorSpec, position: int = 0) -> TensorSpec:
         asked = Asked(arguments, spec, position)
-        if spec.dtype == "bool":
-            made = BOOLEAN
-        elif name in rules:
+        if name in rules:
             made = rules[name](asked)
+        elif spec.dtype == "bool":
+            made = BOOLEAN
         elif kind_of(spec.dtype) == "integer" and name not in INDICES:
             made = of_integers(asked)
         else:
@@ -106,6 +107,23 @@ def positions(asked: Asked) -> Fill:
     return below(max(1, asked.spec.size))
 
 
+def padding(asked: Asked) -> Fill:
+    """Returns a mask of what each row has before its text, or draws of a tensor with strides."""
+    return BOOLEAN if asked.spec.strides else Fill("padded", 0.0, 0.5)
+
+
+def causal(asked: Asked) -> Fill:
+    """Returns the mask of each token and those before it, where there is one of all pairs."""
+    length = asked.spec.shape[-1]
+    square = asked.spec.shape[-2:] == (length, length) and not asked.spec.strides
+    return Fill("band", 0.0, float(length)) if square else BOOLEAN
+
+
+def chosen(asked: Asked) -> Fill:
+    """Returns blocks or rows in any order; of the last axis a range, like relative positions."""
+    return SEQUENCE if asked.number("dim") else along("self")(asked)
+
+
 LOG_PROBABILITY = between(-11.0, -1.0)
 """Logarithms of probabilities of a class, down to one in the words of a vocabulary."""
 UNIT = between(0.0, 1.0)
@@ -129,9 +147,10 @@ CONTENTS: Rules = {
         for kind in ("", "dense_", "sparse_")
     },
     **dict.fromkeys(("eq", "ne"), {"self": compared, "other": compared}),
-    **dict.fromkeys(("gather", "index_add", "index_select"), {"index": along("self")}),
-    **dict.fromkeys(("scatter", "scatter_add"), {"index": along("self")}),
+    **dict.fromkeys(("gather", "scatter", "scatter_add"), {"index": along("self")}),
+    **dict.fromkeys(("index_add", "index_select"), {"index": chosen}),
     **dict.fromkeys(("grid_sampler_2d", "grid_sampler_2d_backward"), {"grid": always(WARPED)}),
+    **dict.fromkeys(("masked_fill", "masked_fill_"), {"mask": padding}),
     "native_batch_norm": {"running_var": always(POSITIVE)},
     "native_batch_norm_backward": dict.fromkeys(("running_var", "save_invstd"), always(POSITIVE)),
     "native_layer_norm_backward": {"rstd": always(POSITIVE)},
@@ -141,6 +160,7 @@ CONTENTS: Rules = {
     **dict.fromkeys(("reciprocal", "rsqrt"), {"self": always(POSITIVE)}),
     "sigmoid_backward": {"output": always(PROBABILITY)},
     "tanh_backward": {"output": always(OPEN_UNIT)},
+    "where": {"condition": causal},
 }
 """Fills by operator and argument; normal numbers elsewhere, and whole ones in tensors of these."""
 

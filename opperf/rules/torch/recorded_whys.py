@@ -31,7 +31,7 @@ def describe(entries: Sequence[Entry], size: str) -> list[str]:
     for detail in DETAILS:
         texts = set_apart(texts, [detail(entry) for entry in entries])
     return [
-        f"{start}{text}{', scaled down' if size in entry else ''}"
+        f"{start}{'scaled down from ' if size in entry else ''}{text}"
         for (start, _, entry), text in zip(lines, texts, strict=True)
     ]
 

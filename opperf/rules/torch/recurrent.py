@@ -222,8 +222,8 @@ NOT_BENCHMARKED = {
 def cells(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Steps of loops over time that users write."""
     for why, units, width, count in (
-        ("a controller of a reinforcement learner, one step of many games", 256, 512, 64),
-        ("a decoder with attention, one step of a few sentences", 512, 1024, 8),
+        ("RecurrentPPO's width, of Stable-Baselines3: one step of 64 games", 256, 512, 64),
+        ("Show, Attend and Tell's width: one word of 8 captions", 512, 1024, 8),
     ):
         network = Network(why, operation.name, units, layers=1, width=width)
         batch = size.samples(count)
