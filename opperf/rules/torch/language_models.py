@@ -81,11 +81,6 @@ def first_half(size: Preset) -> TensorSpec:
     return TensorSpec(keys(size).shape, "", strides=strides)
 
 
-def tensor_of(tokens: int) -> Callable[..., TensorSpec]:
-    """A step of generation has no gradient."""
-    return fixed if tokens == 1 else tensor
-
-
 def quantised(made: Callable[[int, int], Arguments]) -> Variants:
     """The configuration of a product by quantised weights of so many inputs and outputs."""
     return lambda size: {
@@ -123,13 +118,13 @@ FURTHER: dict[str, Variants] = {
         why: call(self=made(tokens, inputs), mat2=transposed(made(inputs, outputs)), **IN_HALF)
         for tokens, why in steps(size)
         for inputs, outputs in [feed_forward(size)]
-        for made in [tensor_of(tokens)]
+        for made in [fixed if tokens == 1 else tensor]
     },
     "linear.default": lambda size: {
         why: call(input=made(1, tokens, inputs), weight=made(outputs, inputs), **IN_HALF)
         for tokens, why in steps(size)
         for inputs, outputs in [feed_forward(size)]
-        for made in [tensor_of(tokens)]
+        for made in [fixed if tokens == 1 else tensor]
     },
     "copy_": lambda size: {
         f"{CACHED}: a slice": call(self=first_half(size), src=fixed(*keys(size).shape), **IN_HALF)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from opperf.model import Argument, TensorSpec
-from opperf.rules.bert import FEED_FORWARD, HEADS, WIDTH, layer_width
+from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH, layer_width
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import call, fixed, literal, tensor
@@ -24,13 +24,8 @@ def nested(*shape: int, gradient: bool = True) -> TensorSpec:
     return TensorSpec(shape, "", layout="nested", gradient=gradient)
 
 
-def sentences(size: Preset) -> TensorSpec:
-    """The vectors of the tokens of sentences of different lengths."""
-    return nested(size.samples(8), longest(size), layer_width(size))
-
-
-def wide(size: Preset, width: int) -> TensorSpec:
-    """So many numbers of each token of these sentences."""
+def sentences(size: Preset, width: int = UNITS) -> TensorSpec:
+    """So many numbers of each token of sentences of different lengths."""
     return nested(size.samples(8), longest(size), layer_width(size, width))
 
 
@@ -100,12 +95,12 @@ FURTHER: dict[str, Variants] = {
         )
     },
     "softmax.int": lambda size: {
-        f"{WORDS}, each among 30522 words": call(self=wide(size, 30_522), dim=-1)
+        f"{WORDS}, each among 30522 words": call(self=sentences(size, 30_522), dim=-1)
     },
     "relu.default": lambda size: {
-        f"nn.TransformerEncoder's feed-forward block, {UNPADDED}": call(self=wide(size, 2048))
+        f"nn.TransformerEncoder's feed-forward block, {UNPADDED}": call(self=sentences(size, 2048))
     },
-    "gelu.default": lambda size: {f"{WORDS}, widened": call(self=wide(size, FEED_FORWARD))},
+    "gelu.default": lambda size: {f"{WORDS}, widened": call(self=sentences(size, FEED_FORWARD))},
     "clone.default": of_each("self"),
     "add.Tensor mul.Tensor": of_each("self", "other"),
     "sum.dim_IntList": lambda size: {

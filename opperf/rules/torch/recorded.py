@@ -112,11 +112,12 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
     operator = key.partition("::")[2].partition(".")[0]
     kinds: list[tuple[Arguments, int]] = []
     made: list[Arguments] = []
+    ratio = ALIKE if operator not in (*PRODUCTS, *ELEMENTWISE.split()) else math.inf
     for entry, why in zip(entries, describe(entries, preset.name), strict=True):
         sized = {**entry["arguments"], **entry.get(preset.name, {})}
         arguments = with_gradients(operator, with_fills(operator, decode(sized)))
         own, many = kind(operator, arguments), elements({"arguments": sized})
-        if not any(own == other and alike(operator, many, count) for other, count in kinds):
+        if not any(own == x and n / ratio < many < n * ratio for x, n in kinds):
             kinds.append((own, many))
             made.append({**arguments, WHY: why, ROW: f"{FILE}:{entry['line']}"})
     return made
@@ -125,48 +126,33 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
 PRODUCTS = ("addmm", "bmm", "convolution", "convolution_backward", "mm")
 """Operators whose extents decide which algorithm is fast: of a kind are those of equal ones."""
 
-ELEMENTWISE = (
-    *("_to_copy", "abs", "add", "add_", "clone", "copy_", "cos", "div", "elu", "elu_backward"),
-    *("eq", "fill_", "gelu", "gelu_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish_"),
-    *("hardswish_backward", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lt"),
-    *("masked_fill", "masked_fill_", "maximum", "minimum", "mul", "mul_", "neg", "pow"),
-    *("relu", "relu_", "rsqrt", "rsub", "select_backward", "sgn", "sigmoid", "sigmoid_backward"),
-    *("sin", "slice_backward", "sub", "tanh", "tanh_backward", "threshold_backward", "where"),
-)
+ELEMENTWISE = """
+_to_copy abs add add_ clone copy_ cos div elu elu_backward eq fill_ gelu gelu_backward hardsigmoid
+hardsigmoid_backward hardswish_ hardswish_backward leaky_relu leaky_relu_ leaky_relu_backward lt
+masked_fill masked_fill_ maximum minimum mul mul_ neg pow relu relu_ rsqrt rsub select_backward sgn
+sigmoid sigmoid_backward sin slice_backward sub tanh tanh_backward threshold_backward where
+"""
 """Operators that take as long for an element of one shape as of another."""
 
 ALIKE = 8
 """Largest ratio of the elements of two inputs of other operators that are the same kind of work."""
 
-UNREAD = (
-    *("size", "input_size", "input_sizes", "output_size", "normalized_shape", "num_weights"),
-    *("eps", "momentum"),
-)
+UNREAD = "size input_size input_sizes output_size normalized_shape num_weights eps momentum"
 """Arguments that are extents, and numbers that no branch depends on."""
 
 PLACES: Mapping[str, Sequence[str]] = {
-    "embedding": ("padding_idx",),
-    "embedding_dense_backward": ("padding_idx",),
-    "new_empty_strided": ("self", "stride", "dtype"),
-    "new_ones": ("self", "dtype"),
-    "new_zeros": ("self", "dtype"),
-    "select_backward": ("index",),
-    "slice_backward": ("dim",),
+    **dict.fromkeys(("embedding", "embedding_dense_backward"), ("padding_idx",)),
+    **dict.fromkeys(("new_empty_strided", "new_ones", "new_zeros"), ("self", "stride", "dtype")),
+    **{"select_backward": ("index",), "slice_backward": ("dim",)},
 }
 """Other arguments that change nothing of the work, by operator."""
-
-
-def alike(operator: str, elements: int, others: int) -> bool:
-    """Whether inputs of one kind with so many elements are the same measurement."""
-    few, many = sorted((elements, others))
-    return operator in (*PRODUCTS, *ELEMENTWISE) or many < ALIKE * few
 
 
 def kind(operator: str, arguments: Arguments) -> Arguments:
     """Returns the arguments without extents, and without what changes nothing of the work."""
     if operator in PRODUCTS:
         return arguments
-    each = operator in ELEMENTWISE
+    each = operator in ELEMENTWISE.split()
     specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
     flat = each and len({spec.shape for spec in specs}) == 1 and not any(x.strides for x in specs)
 
@@ -175,10 +161,9 @@ def kind(operator: str, arguments: Arguments) -> Arguments:
         inner = sorted(range(len(spec.strides)), key=lambda axis: spec.strides[axis])
         order = tuple(axis if spec.strides[axis] else -1 for axis in inner)
         fill = Fill(spec.fill.distribution)
-        shape = () if flat else axes
-        return msgspec.structs.replace(spec, shape=shape, strides=order, fill=fill)
+        return TensorSpec(() if flat else axes, spec.dtype, fill, strides=order)
 
-    unread = (*UNREAD, *PLACES.get(operator, ()), *(("other", "value") if each else ()))
+    unread = (*UNREAD.split(), *PLACES.get(operator, ()), *(("other", "value") if each else ()))
     return {
         name: map_tensors(value, change)
         for name, value in arguments.items()
