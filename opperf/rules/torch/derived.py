@@ -22,7 +22,7 @@ for _names in (
     "relu.default threshold_backward sigmoid.default tanh.default glu.default add.Tensor",
     "mul.Tensor sub.Tensor div.Tensor neg.default rsqrt.default exp.default cos.default",
     "sin.default pow.Tensor_Scalar where.self masked_fill.Scalar native_dropout topk",
-    "convolution convolution_backward max_pool2d",
+    "convolution convolution_backward max_pool2d batch_norm native_batch_norm",
     "upsample_nearest2d.default embedding.default embedding_dense_backward index_select.default",
     "gather.default cat.default clone.default copy_ index_put.default index_copy.default",
     "slice_scatter",
