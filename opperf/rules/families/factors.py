@@ -48,8 +48,8 @@ def in_order(shape: Shape) -> TensorSpec:
 
 DEFINITE = {
     "ldl_packed": (
-        "one symmetric matrix of a quadratic program that an interior point method solves",
-        "a stack of symmetric matrices of 64 rows, as the Hessians of many samples",
+        "one large Hessian near a minimum, which is definite: no rows are exchanged",
+        "a stack of Hessians of 64 variables near minima, which are definite",
     ),
     "log_determinant": (
         "one large covariance, for the likelihood of a Gaussian process",
@@ -64,8 +64,8 @@ DEFINITE = {
         "a stack of matrices of 64 rows, as a step of a batch of implicit solvers",
     ),
     "matrix_exponential": (
-        "one generator of a Markov chain, for the probabilities after some time",
-        "a stack of generators of 64 states, as rotations or as phylogenetic models",
+        "one symmetric matrix, as a mean of covariances' logarithms back to a covariance",
+        "a stack of symmetric matrices of 64 rows, as covariances' logarithms to covariances",
     ),
 }
 """Why each operation takes a matrix and a stack of them."""
@@ -88,7 +88,7 @@ def qr_packed(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     square = "a square matrix into reflections, as orthogonal initialisation of a layer"
     yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: square}
     yield {"x": tensor(*tall(size)), WHY: "many samples into reflections, as least squares does"}
-    yield {"x": tensor(*stack_of_matrices(size)), WHY: "small matrices to reflections, as systems"}
+    yield {"x": tensor(*stack_of_matrices(size)), WHY: "small matrices, as many small fits"}
 
 
 @FAMILIES.operation("svd_in_columns", "singular_values")
@@ -102,7 +102,7 @@ def singular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 LU_SYSTEMS = (
     ("one right-hand side, as a step of Newton's method with old factors", 1),
-    ("many right-hand sides, as the columns of an inverse", SIDES),
+    ("several right-hand sides, as a batch of samples with old factors", SIDES),
 )
 
 
@@ -131,7 +131,7 @@ SYSTEMS = {
         "a stack of factors of 64 rows, several right-hand sides each",
     ),
     "solution_from_ldl": (
-        "right-hand sides of one symmetric matrix's factors, as an interior point step",
+        "right-hand sides of one Hessian's factors, as steps of Newton's method",
         "a stack of symmetric factors of 64 rows, several right-hand sides each",
     ),
 }
@@ -147,6 +147,38 @@ def from_factors(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
         if operation.name == "solution_from_cholesky":
             made = {"x": tensor(*shape, fill=LOWER_TRIANGULAR)}
         yield {**made, "right_hand_side": tensor(*shape[:-1], SIDES), WHY: why}
+
+
+@FAMILIES.operation("inverse_from_cholesky")
+def inverse_from_cholesky(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The lower factors of a matrix and of a stack."""
+    for factors, why in (
+        (matrix_to_factor, "one covariance's factor, for the precision matrix of a Gaussian"),
+        (stack_of_matrices, "a stack of factors of 64 rows, as a mixture of Gaussians has"),
+    ):
+        yield {"x": tensor(*factors(size), fill=LOWER_TRIANGULAR), WHY: why}
+
+
+@FAMILIES.operation("triangular_solution")
+def triangular_solution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Systems of a lower factor and of a stack, transposed, and of unknowns on the left."""
+    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
+    several, transpose = (shape[0], SIDES), {"transpose": True}
+    for why, factor, right, options in (
+        ("one factor, several right-hand sides, as a Gaussian process whitens", shape, several, {}),
+        ("one factor, as many right-hand sides, as an inverse", shape, shape, {}),
+        (
+            "a stack of factors of 64 rows, as a batch of covariances whitens",
+            *(stack, (*stack[:-1], SIDES), {}),
+        ),
+        ("the transposed system, Cholesky's second step", shape, several, transpose),
+        (
+            "the unknown on the left of the matrix: the gradient of Cholesky's factor",
+            *(shape, several[::-1], {"right": True}),
+        ),
+    ):
+        triangle = tensor(*factor, fill=LOWER_TRIANGULAR)
+        yield {"triangle": triangle, "x": tensor(*right), **options, WHY: why}
 
 
 def householder(shape: Shape) -> Arguments:

@@ -11,7 +11,14 @@ from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import INVERTIBLE, LOWER_TRIANGULAR, POSITIVE_DEFINITE, call, tensor
+from opperf.rules.values import (
+    COMPLEX,
+    INVERTIBLE,
+    LOWER_TRIANGULAR,
+    POSITIVE_DEFINITE,
+    call,
+    tensor,
+)
 from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
@@ -81,8 +88,10 @@ def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def general(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix of full rank, not symmetric, and a stack to diagonalise: its ranks are all equal."""
     one = "one matrix that is not symmetric, as the dynamics of a linear system"
-    yield {WHY: one, "x": tensor(*matrix_to_diagonalise(size))}
     several = "a stack of small Jacobians of a system at many points: LAPACK for each"
+    if operation.name == "matrix_rank":
+        one = "one square matrix of full rank, as to see whether features depend on each other"
+    yield {WHY: one, "x": tensor(*matrix_to_diagonalise(size))}
     if operation.name != "matrix_rank":
         yield {WHY: several, "x": tensor(*stack_of_matrices(size))}
 
@@ -128,18 +137,19 @@ def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {WHY: why, "x": matrices, "right_hand_side": tensor(*right)}
 
 
-INNER_PRODUCTS = {
-    "inner_product": "all pairs of rows, as a retriever's scores: a product of matrices",
-    "vector_dot": "two matrices element by element, as the angle between two gradients",
-}
 OF_VECTORS = "two long vectors, for a step of conjugate gradients: bound by memory"
 
 
-@FAMILIES.operation(*INNER_PRODUCTS)
+@FAMILIES.operation("inner_product", "vector_dot")
 def inner_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two matrices, and two vectors."""
-    for why, shape in ((INNER_PRODUCTS[operation.name], square(size)), (OF_VECTORS, vector(size))):
-        yield {WHY: why, "x": tensor(*shape), "y": tensor(*shape)}
+    """Two matrices, of complex numbers two vectors, and two vectors."""
+    pairs = "all pairs of rows, as a retriever's scores: a product of matrices"
+    states = "two states of a quantum computer, of complex numbers, the first of them conjugated"
+    first = (pairs, tensor(*square(size)))
+    if operation.name == "vector_dot":
+        first = (states, tensor(*vector(size), dtype=COMPLEX))
+    for why, made in (first, (OF_VECTORS, tensor(*vector(size)))):
+        yield {WHY: why, "x": made, "y": made}
 
 
 @FAMILIES.operation("dot", "matrix_product")
@@ -166,12 +176,11 @@ def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     }
 
 
-KERNEL = 64
 MODES = {
-    "full": "a short vector at every overlap with a long one: the result is longer",
-    "same": "a short filter, the result as long as the signal, as smoothing a measured curve",
-    "valid": "a short filter at whole overlaps alone, as a moving average",
+    "full": (64, "a short vector at every overlap with a long one: the result is longer"),
+    "valid": (1024, "a long template at whole overlaps alone, as a matched filter"),
 }
+"""How far a shorter vector is moved along a longer one, its extent, and why."""
 
 VARIABLES = 32
 
@@ -192,7 +201,7 @@ ROWS: dict[str, Row] = {
         "split": 2,
     },
     "matrix_power": lambda size: {
-        WHY: "five steps of a linear system or a Markov chain, in three products",
+        WHY: "five steps of a symmetric linear system, in three products",
         "x": definite(matrix_to_factor(size)),
         "exponent": 5,
     },
@@ -239,7 +248,15 @@ VARIANTS: dict[str, Variants] = {
         ),
     },
     "convolve correlate": lambda size: {
-        why: call(x=tensor(*line(size)), y=tensor(KERNEL), mode=mode) for mode, why in MODES.items()
+        why: call(x=tensor(*line(size)), y=tensor(size.extent(extent, least=8)), mode=mode)
+        for mode, (extent, why) in MODES.items()
+    },
+    "condition_number": lambda size: {
+        why: call(x=definite(matrix_to_diagonalise(size)), norm=norm)
+        for norm, why in (
+            (None, "in the 2-norm, as before a system is solved: by singular values"),
+            ("fro", "in the Frobenius norm, a cheaper bound of the 2-norm's: by the inverse"),
+        )
     },
 }
 add_rows(FAMILIES.operation, VARIANTS)

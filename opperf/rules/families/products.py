@@ -29,16 +29,18 @@ def scaled_matrix_product(operation: CanonicalOperation, size: Preset) -> Iterab
     rows, columns = square(size)
     tokens, head = size.extent(1024), size.extent(128, least=8)
     units, inside = layer_width(size), layer_width(size, FEED_FORWARD)
-    batch = size.images * HEADS
+    batch, bloom = size.images * HEADS, size.images * 16
     equal, vectors = (tokens, tokens), (batch, head, WIDTH)
     for why, addend, x, y, options in (
         ("BERT-base, a projection with bias", (units,), (tokens, units), (units, units), {}),
         ("BERT-base, widening with bias", (inside,), (tokens // 4, units), (units, inside), {}),
         ("half a matrix, half a product, as steps of Muon", equal, equal, equal, SCALED),
         ("a bias plus a matrix by a vector, one sample", (rows,), (rows, columns), (columns,), {}),
-        ("half of each, as conjugate gradients step", (rows,), (rows, columns), (columns,), SCALED),
         ("BERT-base, scores added to a mask", (1, head, head), vectors, (batch, WIDTH, head), {}),
-        ("half of each, as attention's averages", vectors, (batch, head, head), vectors, SCALED),
+        (
+            "BLOOM-560m, an eighth of its scores and ALiBi's share of each key",
+            *((bloom, 1, head), (bloom, head, WIDTH), (bloom, WIDTH, head), {"scale": 0.125}),
+        ),
     ):
         yield {"addend": tensor(*addend), "x": tensor(*x), "y": tensor(*y), **options, WHY: why}
 
@@ -49,7 +51,6 @@ def scaled_sum_of_products(operation: CanonicalOperation, size: Preset) -> Itera
     shape = count, rows, width = cube(size)
     made = {"addend": tensor(rows, width), "x": tensor(*shape), "y": tensor(count, width, width)}
     yield {**made, WHY: "products of a stack summed, as a weight's gradient over steps in time"}
-    yield {**made, **SCALED, WHY: "half the sum so far and half of a stack's, as an average"}
 
 
 @FAMILIES.operation("scaled_outer_product")
@@ -57,7 +58,6 @@ def scaled_outer_product(operation: CanonicalOperation, size: Preset) -> Iterabl
     """Two long vectors and a matrix."""
     rows, columns = square(size)
     made = {"addend": tensor(rows, columns), "x": tensor(rows), "y": tensor(columns)}
-    yield {**made, WHY: "a rank-one update of the memory of linear attention"}
     yield {**made, **SCALED, WHY: "a rank-one update with decay, as a running covariance"}
 
 
@@ -108,9 +108,10 @@ def contractions(size: Preset) -> Iterable[tuple[str, tuple[TensorSpec, ...], st
 @FAMILIES.operation("einsum")
 def einsum(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Products of two matrices, and contractions of more axes and operands."""
-    matrices = tensors([tensor(*matrix_to_diagonalise(size))] * 2)
-    for subscripts, why in PRODUCTS.items():
-        yield {WHY: why, "subscripts": subscripts, "tensors": matrices}
+    for (subscripts, why), shape in zip(
+        PRODUCTS.items(), (matrix_to_diagonalise(size), square(size)), strict=True
+    ):
+        yield {WHY: why, "subscripts": subscripts, "tensors": tensors([tensor(*shape)] * 2)}
     for subscripts, operands, why in contractions(size):
         yield {WHY: why, "subscripts": subscripts, "tensors": operands}
 
@@ -165,6 +166,11 @@ VARIANTS: dict[str, Variants] = {
         {"x": tensor(*tall(size)), "order": 2.0, "axis": 1, "keepdims": True, WHY: "rows' lengths"},
         {"x": tensor(*square(size)), "order": 1.0, "axis": 0, WHY: "columns, as to prune units"},
         {"x": tensor(*square(size)), "order": 3.0, "axis": 1, WHY: "cubes of rows, as GeM pools"},
+    ],
+    "norm": lambda size: [
+        {"x": tensor(*square(size)), WHY: "a matrix as one vector, as to clip a gradient"},
+        {"x": tensor(*tall(size)), "order": 2, "axis": 1, WHY: "rows' lengths, as of embeddings"},
+        {"x": tensor(*square(size)), "order": 1, "axis": 0, WHY: "columns, as to prune units"},
     ],
     "distance_of_rows": lambda size: {
         why: call(x=tensor(*shape), y=tensor(*shape, fill=TARGET), order=order, epsilon=1e-6)

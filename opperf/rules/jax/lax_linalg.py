@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from opperf.model import TensorSpec
 from opperf.operations import OPERATIONS as CANONICAL
 from opperf.rules.configurations import WHY
 from opperf.rules.families.factors import exchanges, of_definite
@@ -13,54 +12,17 @@ from opperf.rules.families.linalg import (
     definite,
     general,
     matrix_to_diagonalise,
-    matrix_to_factor,
     stack_of_matrices,
     symmetric,
 )
 from opperf.rules.jax.scipy_linalg import from_zero
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import Shape, line, square
+from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import (
-    LOWER_TRIANGULAR,
-    UPPER_TRIANGULAR,
-    Arguments,
-    between,
-    call,
-    fixed,
-    literal,
-    tensor,
-)
+from opperf.rules.values import UPPER_TRIANGULAR, Arguments, between, call, fixed, literal, tensor
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
-
-
-def triangular(size: Preset) -> Iterable[Arguments]:
-    """Systems of one factor and of a stack, from the left, from the right and transposed."""
-    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
-    left = {"left_side": True}
-    for why, factor, options in (
-        ("one factor and several right-hand sides, as a Gaussian process whitens", shape, left),
-        ("the transposed factor, as Cholesky's second half", shape, {**left, "transpose_a": True}),
-        ("the unknown on the left of the matrix: the gradient of Cholesky's factor", shape, {}),
-        ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, left),
-        ("ones on the diagonal, as LU's lower factor", shape, {**left, "unit_diagonal": True}),
-    ):
-        factors = unit_factor(factor) if "unit_diagonal" in options else triangle(factor)
-        right = (*factor[:-1], SIDES) if options else (SIDES, factor[0])
-        yield {"a": factors, "b": tensor(*right), "lower": True, **options, WHY: why}
-
-
-def triangle(shape: Shape) -> TensorSpec:
-    """Lower triangular matrices that are easy to solve with."""
-    return tensor(*shape, fill=LOWER_TRIANGULAR)
-
-
-def unit_factor(shape: Shape) -> TensorSpec:
-    """Matrices whose elements below the diagonal are small beside the ones on it."""
-    end = 1 / shape[-1]
-    return tensor(*shape, fill=between(-end, end))
 
 
 BAND = between(-1.0, 1.0)
@@ -95,7 +57,9 @@ def own_product(size: Preset) -> Rows:
     rows, columns = square(size)
     made: Arguments = {"a_matrix": tensor(rows, columns), "c_matrix": definite((rows, rows))}
     return {
-        "products of all pairs of rows, of which half is computed: a Gram matrix": call(**made),
+        "products of all pairs of rows: a Gram matrix, of which kernels of GPUs compute half": call(
+            **made
+        ),
         "a running average of a gradient's products, as the statistics of Shampoo": call(
             **made, alpha=0.1, beta=0.9, symmetrize_output=True
         ),
@@ -142,7 +106,9 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.eig": diagonalised,
     "lax.linalg.eigh": lambda size: symmetric(CANONICAL["eigenvectors_of_symmetric"], size),
     "lax.linalg.hessenberg": lambda size: {
-        "a matrix that is not symmetric": call(a=tensor(*matrix_to_diagonalise(size))),
+        "one matrix that is not symmetric, before its eigenvalues": call(
+            a=tensor(*matrix_to_diagonalise(size))
+        ),
         "a stack of small Jacobians: LAPACK for each": call(a=tensor(*stack_of_matrices(size))),
     },
     # Its pivots count from zero, those of the operation from one.
@@ -150,11 +116,12 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.lu_pivots_to_permutation": permuted,
     "lax.linalg.qdwh": lambda size: {
         "a layer's update made orthogonal, as Muon's": call(x=tensor(*matrix_to_diagonalise(size))),
-        "a symmetric matrix": call(x=definite(matrix_to_diagonalise(size)), is_hermitian=True),
+        "a symmetric matrix, as a step of its eigenvalues by halves of the spectrum": call(
+            x=definite(matrix_to_diagonalise(size)), is_hermitian=True
+        ),
     },
     "lax.linalg.schur": schur,
     "lax.linalg.symmetric_product": own_product,
-    "lax.linalg.triangular_solve": triangular,
     "lax.linalg.tridiagonal": lambda size: {
         "one covariance, before its eigenvalues": call(a=definite(matrix_to_diagonalise(size))),
         "a stack of covariances: LAPACK for each": call(a=definite(stack_of_matrices(size))),

@@ -39,14 +39,11 @@ def transformed(size: Preset) -> Iterable[Arguments]:
         yield {"x": data, "fft_type": kind, "fft_lengths": lengths, WHY: why}
 
 
-def uniform(size: Preset) -> Iterable[Arguments]:
+def uniform(size: Preset) -> Rows:
     """Bounds, and a shape to fill."""
-    for why, low, high, shape in (
-        ("a mask of dropout's, as XLA draws it without a key", 0.0, 1.0, square(size)),
-        ("the first weights of a layer", -0.1, 0.1, vector(size)),
-    ):
-        bounds = [fixed(fill=between(end, end)) for end in (low, high)]
-        yield {"a": bounds[0], "b": bounds[1], "shape": shape, WHY: why}
+    low, high = (fixed(fill=between(end, end)) for end in (0.0, 1.0))
+    why = "a mask of dropout's, as XLA draws it without a key"
+    return {why: call(a=low, b=high, shape=square(size))}
 
 
 def bits(size: Preset) -> Rows:
@@ -61,14 +58,14 @@ def bits(size: Preset) -> Rows:
     }
 
 
-def gamma_samples(size: Preset) -> Iterable[Arguments]:
+def gamma_samples(size: Preset) -> Rows:
     """Samples of gamma distributions, and their shape parameters."""
-    for why, shape in (
-        ("gradients of samples by their parameter, for a Dirichlet policy", line(size)),
-        ("the same of a batch of topics' mixtures", (size.batch, 128)),
-    ):
-        alpha, sample = (fixed(*shape, fill=POSITIVE) for _ in range(2))
-        yield {"args": (alpha, sample), WHY: why}
+    alpha, sample = (fixed(*line(size), fill=POSITIVE) for _ in range(2))
+    return {
+        "gradients of samples by their parameter, for a Dirichlet policy": call(
+            args=(alpha, sample)
+        )
+    }
 
 
 VARIANTS: Mapping[str, Variants] = {

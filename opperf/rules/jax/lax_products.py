@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.model import Mapping as Fields
 from opperf.operations.uses import Array, Choice, Roles, Table, of_ranks, use
-from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH, layer_width
-from opperf.rules.configurations import WHY
+from opperf.rules.bert import HEADS, UNITS, WIDTH, layer_width
 from opperf.rules.registering import Families, Rows
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, call, fixed, literal, tensor
+from opperf.rules.values import call, fixed, literal, tensor
 from opperf.rules.variants import add_rows
 
 Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
@@ -34,6 +32,13 @@ def of_first_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | Non
 def first_axes_roles(lhs: Array, rhs: Array, dimension_numbers: Contraction) -> dict[str, Any]:
     """The inputs of sums over some axes of both."""
     return {"x": lhs, "y": rhs, "axes": dimension_numbers[0]}
+
+
+def triangular_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A lower factor and right-hand sides, or unknowns on the left."""
+    left: dict[str, Argument] = {} if "right" in roles else {"left_side": True}
+    transposed: dict[str, Argument] = {"transpose_a": True} if "transpose" in roles else {}
+    return {"a": roles["triangle"], "b": roles["x"], "lower": True, **left, **transposed}  # type: ignore[dict-item]
 
 
 REDUCED: dict[str, Argument] = {"full_matrices": False}
@@ -60,6 +65,7 @@ OPERATIONS: Table = {
             **{"x": b, "triangle": a, "right": not left_side, "upper": not lower},
             **{"transpose": transpose_a, "unit": unit_diagonal},
         },
+        to_arguments=triangular_arguments,
     ),
 }
 
@@ -93,19 +99,16 @@ def tokens(size: Preset) -> int:
     return size.extent(1024, least=8 * EXPERTS)
 
 
-def ragged(size: Preset) -> Iterable[Arguments]:
-    """Layers of a mixture of experts, tokens sorted by expert."""
-    units, inside = layer_width(size), layer_width(size, FEED_FORWARD) // 4
-    for why, narrow, wide in (
-        ("a mixture of experts, tokens sorted by expert, each through its layer", units, inside),
-        ("the same, the experts' second layer", inside, units),
-    ):
-        yield {
-            "lhs": tensor(tokens(size), narrow),
-            "rhs": tensor(EXPERTS, narrow, wide),
-            "group_sizes": loads(size),
-            WHY: why,
-        }
+def ragged(size: Preset) -> Rows:
+    """A layer of a mixture of experts, tokens sorted by expert."""
+    units = layer_width(size)
+    return {
+        "a mixture of experts in training, tokens sorted by expert, each through its layer": call(
+            lhs=tensor(tokens(size), units),
+            rhs=tensor(EXPERTS, units, units),
+            group_sizes=loads(size),
+        )
+    }
 
 
 def axes_of(contracted: tuple[int, int], rows: int, groups: tuple[int, ...]) -> Fields:

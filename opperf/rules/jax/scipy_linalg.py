@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from opperf.model import Argument, Function, Operator, TensorSpec
-from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, merge, use
+from opperf.operations.uses import ANYTHING, Array, Roles, Table, merge, use
 from opperf.rules.configurations import WHY
-from opperf.rules.families.linalg import (
-    SIDES,
-    definite,
-    matrix_to_diagonalise,
-    matrix_to_factor,
-    stack_of_matrices,
-)
+from opperf.rules.families.linalg import SIDES, definite, matrix_to_diagonalise, matrix_to_factor
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, Arguments, call, fixed, literal, tensor
+from opperf.rules.values import POSITIVE, call, fixed, literal, tensor
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -65,6 +59,12 @@ def lu_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return made | ({"trans": 1} if roles.get("adjoint") else {})
 
 
+def triangular_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A lower factor and right-hand sides; None for unknowns on the left."""
+    made: dict[str, Argument] = {"a": roles["triangle"], "b": roles["x"], "lower": True}  # type: ignore[dict-item]
+    return None if "right" in roles else made | ({"trans": 1} if "transpose" in roles else {})
+
+
 def one_matrix(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """Returns one matrix as an argument; None for a stack, which JAX's function does not take."""
     x = roles["x"]
@@ -81,13 +81,8 @@ FACTORISATIONS: Table = {
     "cho_factor": use("cholesky", "x=a", lambda made, given: (transposed(made, given), ANYTHING)),
     "cho_solve": use("solution_from_cholesky", solution_roles, to_arguments=solution_arguments),
     "cholesky": use("cholesky", "x=a", transposed),
-    "eigh": Choice(
-        "eigvals_only",
-        {
-            None: use("eigenvectors_of_symmetric", "x=a"),
-            True: use("eigenvalues_of_symmetric", "x=a -eigvals_only"),
-        },
-    ),
+    # Without eigenvectors JAX computes them as well.
+    "eigh": use("eigenvectors_of_symmetric", "x=a"),
     "expm": use("matrix_exponential", "x=A"),
     "lu": use("lu", "x=a", to_arguments=one_matrix),
     "lu_factor": use("lu_packed", "x=a", first=0),
@@ -100,6 +95,7 @@ FACTORISATIONS: Table = {
             **{"x": b, "triangle": a, "right": False, "upper": not lower},
             **{"transpose": trans == 1, "unit": unit_diagonal},
         },
+        to_arguments=triangular_arguments,
     ),
     # All singular vectors have no gradient.
     "svd": use("svd", "x=a -full_matrices", also={"full_matrices": False}),
@@ -128,19 +124,6 @@ def stepped(size: Preset) -> Shape:
     return (size.extent(64, least=8),) * 2
 
 
-def triangular(size: Preset) -> Iterable[Arguments]:
-    """Of one factor and of a stack, transposed, and with ones on the diagonal."""
-    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
-    for factor, options, why in (
-        (shape, {}, "one factor and several right-hand sides, as a Gaussian process whitens"),
-        (stack, {}, "a stack of factors of 64 rows, as a batch of covariances whitens"),
-        (shape, {"trans": 1}, "the transposed system, as the second step of solving by Cholesky"),
-        (shape, {"unit_diagonal": True}, "ones on the diagonal, as the lower factor of LU has"),
-    ):
-        a, b = tensor(*factor, fill=LOWER_TRIANGULAR), tensor(*factor[:-1], SIDES)
-        yield {"a": a, "b": b, "lower": True, **options, WHY: why}
-
-
 FILTER = 64
 """Weights of a filter of sound."""
 
@@ -149,17 +132,12 @@ STEP = 1e-6
 
 
 def iterative(occurs: str) -> Variants:
-    """A positive definite system, from zero and from a start."""
-
-    def made(size: Preset) -> Iterable[Arguments]:
-        shape = matrix_to_factor(size)
-        for options, why in (
-            ({}, f"a system with one right-hand side: {occurs}"),
-            ({"x0": fixed(shape[0])}, "from a start other than zero"),
-        ):
-            yield {"A": definite(shape), "b": tensor(shape[0]), **options, "tol": STEP, WHY: why}
-
-    return made
+    """A positive definite system, from zero."""
+    return lambda size: {
+        f"a system with one right-hand side: {occurs}": call(
+            A=definite(matrix_to_factor(size)), b=tensor(matrix_to_factor(size)[0]), tol=STEP
+        )
+    }
 
 
 MANY = 1 << 16
@@ -248,11 +226,15 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "scipy.linalg.rsf2csf": lambda size: {
-        "a real Schur form to a complex one": call(**dict.fromkeys("TZ", fixed(*stepped(size))))
+        "a real Schur form to a complex one, as if each pair of rows were to be rotated": call(
+            **dict.fromkeys("TZ", fixed(*stepped(size)))
+        )
     },
     "scipy.linalg.schur": lambda size: {
         "the real form, to solve Lyapunov's equation": call(a=fixed(*matrix_to_diagonalise(size))),
-        "the complex form": call(a=fixed(*stepped(size)), output="complex"),
+        "the complex form, a triangle, as functions of matrices need it": call(
+            a=fixed(*stepped(size)), output="complex"
+        ),
     },
     "scipy.linalg.solve_sylvester": lambda size: {
         # Sums of eigenvalues of A and B are positive, so that there is one solution.
@@ -260,11 +242,9 @@ VARIANTS: dict[str, Variants] = {
             A=definite(stepped(size)), B=definite(stepped(size)), C=tensor(*stepped(size))
         )
     },
-    "scipy.linalg.solve_triangular": triangular,
     "scipy.linalg.sqrtm": lambda size: {"a covariance's root": call(A=definite(stepped(size)))},
     "scipy.linalg.toeplitz": lambda size: {
-        "a stationary series' covariance": call(c=tensor(size.extent(1024))),
-        "a convolution in full": call(c=tensor(size.extent(1024)), r=tensor(size.extent(1024))),
+        "a stationary series' covariance": call(c=tensor(size.extent(1024)))
     },
     "scipy.sparse.linalg.cg": iterative("a Gaussian process with many points"),
     "scipy.sparse.linalg.bicgstab scipy.sparse.linalg.gmres": iterative("an implicit step"),

@@ -70,10 +70,10 @@ SQUARE = {
     ),
     # The operators take no matrix with complex eigenvalues.
     "_npi_eig": Square(
-        POSITIVE_DEFINITE, "a stack with real eigenvalues", "one reversible Markov chain's modes"
+        POSITIVE_DEFINITE, "a stack with real eigenvalues", "the modes of masses between springs"
     ),
     "_npi_eigvals": Square(
-        POSITIVE_DEFINITE, "a stack's real eigenvalues", "a reversible Markov chain's mixing rate"
+        POSITIVE_DEFINITE, "a stack's real eigenvalues", "how fast masses between springs swing"
     ),
     "_npi_qr": Square(
         NORMAL, "many trajectories' tangents, in a stack", "one matrix, for orthogonal weights"
@@ -83,10 +83,6 @@ SQUARE = {
     ),
     "_npi_matrix_rank_none_tol": Square(
         POSITIVE_DEFINITE, "small covariances of full rank", "one covariance of full rank"
-    ),
-    # It computes a matrix's inverse from the matrix's Cholesky factor.
-    "linalg_potri": Square(
-        LOWER_TRIANGULAR, "inverses of a mixture's covariances", "the inverse of a large covariance"
     ),
     "linalg_syrk": Square(
         NORMAL, "a stack by its transpose: Gram matrices", "one gradient, as Shampoo's statistics"
@@ -133,7 +129,7 @@ def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**dict.fromkeys(names, tensor(*shape)), "transpose_b": transpose, WHY: why}
 
 
-@FAMILIES.add("linalg_trmm", "linalg_trsm")
+@FAMILIES.add("linalg_trmm")
 def triangular(operator: Operator, size: Preset) -> Rows:
     """A lower triangular matrix and a general one, from the left and from the right."""
     batch, one = shapes(size)
@@ -142,7 +138,7 @@ def triangular(operator: Operator, size: Preset) -> Rows:
         for why, shape, rightside in (
             ("a stack of small Cholesky factors of a mixture's covariances", batch, False),
             ("one larger Cholesky factor from the left, for a Gaussian process", one, False),
-            ("the factor from the right, as samples in rows are coloured or whitened", one, True),
+            ("the factor from the right, as samples in rows are coloured", one, True),
         )
     }
 

@@ -97,7 +97,7 @@ OPERATIONS: Table = {
     "linalg_sumlogdiag": use("sum_of_log_diagonal", ONE),
     "linalg_syrk": use("matrix_times_own_transpose", ONE),
     "linalg_trmm": use("triangular_product", "triangle=A x=B right=rightside"),
-    "linalg_trsm": use("triangular_solution", "triangle=A x=B right=rightside"),
+    "linalg_trsm": use("triangular_solution", "triangle=A x=B right=rightside transpose"),
 }
 
 FAMILIES = Families()
@@ -150,9 +150,12 @@ add_rows(FAMILIES.add, BATCHES, replaces="it takes batches of matrices alone")
 
 VARIANTS: dict[str, Variants] = {
     "khatri_rao": lambda size: {
-        "two factors of 32 rows, as CP's": call(args=tensors([tensor(32, size.extent(32))] * 2)),
-        "two of 64: an eightfold result": call(args=tensors([tensor(64, size.extent(64))] * 2)),
-        "three factors, four axes": call(args=tensors([tensor(8, size.extent(100))] * LIST_LENGTH)),
+        "two factors of 64 rows, as CP of a tensor of three axes": call(
+            args=tensors([tensor(64, size.extent(64))] * 2)
+        ),
+        "three short factors, as CP of a tensor of four axes": call(
+            args=tensors([tensor(8, size.extent(100))] * LIST_LENGTH)
+        ),
     }
 }
 add_rows(FAMILIES.add, VARIANTS)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.model import Fill, Operator
+from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.deviations import SCALED
 from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
-from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
+from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text, text_shape
 from opperf.rules.parameters import resnet_50
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, in_cache, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
-    SEQUENCE,
     SIGNS,
     Arguments,
     below,
     call,
     fixed,
     literal,
+    odds,
     same,
     sparse,
     tensor,
@@ -121,9 +121,12 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("cast_storage", replaces="its tensors are of the storage format to convert from")
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix in each storage format, to convert to another; the dense one has no zeros."""
-    yield {"data": tensor(*square(size)), "stype": "csr", WHY: "a dense matrix to compressed rows"}
-    yield {"data": tensor(*square(size)), "stype": "row_sparse", WHY: "a dense gradient to rows"}
+    """A matrix in each storage format, to convert to another; most of the dense ones is zeros."""
+    counts = tensor(*text_shape(size), fill=odds(99, 1))
+    yield {"data": counts, "stype": "csr", WHY: "words that documents have, to compressed rows"}
+    gradient = tensor(*table_shape(size), fill=odds(999, 1))
+    why = "an embedding's dense gradient, most of whose rows are zeros, to rows"
+    yield {"data": gradient, "stype": "row_sparse", WHY: why}
     yield {"data": few_texts(size), "stype": "default", WHY: "text to a dense matrix"}
     yield {"data": rows(size), "stype": "default", WHY: "an embedding's gradient to a dense one"}
 
@@ -149,10 +152,16 @@ def alike(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"lhs": tensor(*shape), "rhs": fixed(*shape), WHY: why}
 
 
+def spread(rows: int, count: int) -> TensorSpec:
+    """So many places in ascending order, equally far apart."""
+    places = literal([place * rows // count for place in range(count)])
+    return fixed(count, fill=places, dtype=INDEX)
+
+
 ONE_ROW: dict[str, Row] = {
     "_sparse_retain": lambda size: {
         "data": sparse(ROWS, *table_shape(size), density=WHOLE, gradient=False),
-        "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
+        "indices": spread(table_shape(size)[0], size.extent(1000)),
         WHY: "the rows of an embedding that a batch uses, as a parameter server sends them",
     },
     "_contrib_fft": lambda size: {

@@ -18,8 +18,8 @@ from opperf.operations.uses import (
     uses,
     written_to,
 )
+from opperf.rules.bert import few_sentences, heads
 from opperf.rules.configurations import WHY
-from opperf.rules.families.reductions import along_one, reduced_axes
 from opperf.rules.mxnet.indexing import of_classes
 from opperf.rules.mxnet.sparse import OWN, differentiated, rows
 from opperf.rules.registering import Families
@@ -75,6 +75,12 @@ def average_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] |
     return {"a": roles["x"], "weights": roles["weights"], "weighted": True, **axes}
 
 
+def norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor, the order of the norm, and the axes."""
+    axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
+    return {"data": roles["x"], "ord": roles.get("order", 2), **axes}  # type: ignore[dict-item]
+
+
 def reductions(names: Iterable[str], pattern: str = "{}") -> Table:
     """The uses of operators that reduce along axes."""
     return {
@@ -99,7 +105,9 @@ REDUCED = merge(
         "multi_all_finite": use("all_finite", "tensors=data -num_arrays"),
         "multi_sum_sq": use("sums_of_squares", "tensors=data -num_arrays"),
         "norm": use(
-            "norm", lambda data, ord, axis=None: {"x": data, "order": ord, "axis": axis or None}
+            "norm",
+            lambda data, ord=2, axis=None: {"x": data, "order": ord, "axis": axis or None},
+            to_arguments=norm_arguments,
         ),
     },
 )
@@ -216,34 +224,16 @@ OPERATIONS: Table = merge(REDUCED, SORTED, CREATED)
 
 FAMILIES = Families()
 
-NORMS = {
-    2: (
-        "Euclidean norms of columns, as weight normalisation computes for each unit",
-        "Euclidean norms of rows: embeddings before a cosine similarity",
-        "one Euclidean norm of a gradient that is to be clipped",
-        "Euclidean norms of long columns, as to scale the features of a table",
-        "Euclidean norms of each head's vectors, as queries and keys are normalised",
-        "Euclidean norms of each feature over a sentence's tokens, the middle axis",
-    ),
-    1: (
-        "sums of magnitudes of columns, whose maximum is a matrix's 1-norm",
-        "sums of magnitudes of rows, as to rank filters that are to be pruned",
-        "one sum of magnitudes, as the penalty of a lasso",
-        "sums of magnitudes of long columns, as to scale the features of a table",
-        "sums of magnitudes of each head's vectors, as a measure of their sparsity",
-        "sums of magnitudes of each feature over a sentence's tokens, the middle axis",
-    ),
-}
-"""Why norms are computed, by their order, in the order of `along_one`."""
-
 
 @FAMILIES.add("norm")
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The tensors of `along_one`, for the norms of order 2 and 1."""
-    name = operator.tensors[0].name
-    for order, whys in NORMS.items():
-        for shape, axis, why in along_one(size, whys):
-            yield {name: tensor(*shape), "ord": order, "axis": reduced_axes(axis), WHY: why}
+    """Beside the norms of all frameworks: of columns, and along axes of three and of four."""
+    for shape, axis, why in (
+        (square(size), 0, "Euclidean norms of columns, as weight normalisation of each unit"),
+        (heads(size), 3, "Euclidean norms of each head's vectors, as queries are normalised"),
+        (few_sentences(size), 1, "Euclidean norms of each feature over a sentence's tokens"),
+    ):
+        yield {"data": tensor(*shape), "ord": 2, "axis": (axis,), WHY: why}
 
 
 INDEX = "int32"

@@ -9,7 +9,7 @@ from opperf.model import Operator
 from opperf.operations.uses import Array, Table, merge, use
 from opperf.rules.configurations import WHY
 from opperf.rules.deviations import IN_DOUBLE
-from opperf.rules.families.linalg import definite, matrix_to_diagonalise
+from opperf.rules.families.linalg import matrix_to_diagonalise
 from opperf.rules.families.products import RANK_ONE, factors
 from opperf.rules.families.transforms import AXES, along
 from opperf.rules.registering import Families, Rows
@@ -135,7 +135,7 @@ def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for subscripts, operands, why in (
         ("ij,jk->ik", matrices[:2], "two matrices, no order to choose: time of Python alone"),
         (RANK_ONE, factors(size), "a tensor and two factors: three orders"),
-        ("ij,jk,kl,lm->im", matrices, "four matrices, as an explanation through layers"),
+        ("ij,jk,kl,lm->im", matrices, "four matrices, as the layers of a deep linear network"),
     ):
         yield {"subscripts": subscripts, "operands": operands, WHY: why}
 
@@ -154,26 +154,8 @@ def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 ROWS: dict[str, Variants] = {
-    "linalg.cond": lambda size: {
-        why: call(x=definite(matrix_to_diagonalise(size)), p=norm)
-        for norm, why in (
-            (None, "in the 2-norm, as before a system is solved: by singular values"),
-            ("fro", "in the Frobenius norm, a cheaper bound of the other: by the inverse"),
-        )
-    },
-    "linalg.norm": lambda size: {
-        "of all elements, as to clip a gradient: a dot product": call(x=fixed(*square(size))),
-        "each column's sum of magnitudes, to prune": call(x=fixed(*square(size)), ord=1, axis=0),
-        "length of each row, as to normalise embeddings": call(x=fixed(*tall(size)), ord=2, axis=1),
-        NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc"),
-    },
-    "linalg.matrix_norm": lambda size: {
-        "of all elements (Frobenius), as weight decay": call(x=fixed(*square(size)), ord="fro"),
-        NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc"),
-    },
-    "linalg.vector_norm": lambda size: {
-        "length of a matrix as one vector, as to clip a gradient": call(x=fixed(*square(size))),
-        "each row's sum of magnitudes, for shares": call(x=fixed(*tall(size)), axis=1, ord=1),
+    "linalg.norm linalg.matrix_norm": lambda size: {
+        NUCLEAR: call(x=fixed(*matrix_to_diagonalise(size)), ord="nuc")
     },
     "linalg.svdvals": lambda size: {
         "weights whose spectral norm is limited": call(x=fixed(*matrix_to_diagonalise(size))),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.operations.uses import Choice, Roles, Table, Use, Values, merge, use, uses
+from opperf.operations.uses import Choice, Roles, Table, Use, Values, merge, only_if, use, uses
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import TAGS, TINY, WHY
 from opperf.rules.domains import IGNORES_NAN, reduction_fill
@@ -33,6 +33,9 @@ def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
 
 
 NORM, LENGTH = use("norm", "x order=ord axis"), use("norm", "x -ord", order=2)
+OF_ORDER = {
+    order: only_if(NORM, lambda roles, order=order: roles.get("order") == order) for order in (1, 2)
+}
 NUCLEAR = use("nuclear_norm", "x -ord")
 
 OF_TOKENS: dict[str, Roles] = {
@@ -79,8 +82,8 @@ REDUCED: Table = merge(
     ),
     {name: with_mask(use(name, X)) for name in OF_TOKENS},
     {
-        "linalg.norm": Choice("ord", {None: LENGTH, "nuc": NUCLEAR, 1: NORM, 2: NORM}),
-        "linalg.vector_norm": Choice("ord", {None: LENGTH, 1: NORM}),
+        "linalg.norm": Choice("ord", {None: LENGTH, "nuc": NUCLEAR, **OF_ORDER}),
+        "linalg.vector_norm": Choice("ord", {None: LENGTH, 1: OF_ORDER[1]}),
         "cumulative_prod": use("cumprod", "x axis", to_arguments=cumulative_arguments),
         "cumulative_sum": use("cumsum", "x axis", to_arguments=cumulative_arguments),
         "linalg.matrix_norm": Choice("ord", {"fro": LENGTH, "nuc": NUCLEAR}),

@@ -102,7 +102,7 @@ def grouped(operator: Operator, size: Preset) -> Iterable[Arguments]:
     whole = weights(inputs, outputs, HALF)
     yield from listed(
         {
-            "a mixture of eight experts, each with another number of tokens": call(
+            "a mixture of eight experts, half of them with twice the tokens of others": call(
                 self=tensor(tokens, inputs, dtype=HALF), mat2=whole, offs=ends(tokens)
             ),
             "the gradient of the weights of eight experts": call(

@@ -214,21 +214,17 @@ def prompts(size: Preset) -> tuple[TensorSpec, ...]:
 
 FURTHER: dict[str, Variants] = {
     "cat.default": lambda size: {
-        "x.T of matrices": call(tensors=(transposed(tensor(*square(size))),) * LIST_LENGTH, dim=0),
-        "one token behind those before it, as the keys of a cache grow": call(
-            tensors=(tensor(*few_sentences(size)), tensor(few_sentences(size)[0], 1, UNITS)), dim=1
-        ),
+        "transposed matrices, which are read across their rows": call(
+            tensors=(transposed(tensor(*square(size))),) * LIST_LENGTH, dim=0
+        )
     },
     "pad_sequence.default": lambda size: {
         "prompts padded in front, for decoders": call(sequences=prompts(size), padding_side="left")
     },
-    "split.Tensor unsafe_split.Tensor split_copy.Tensor": lambda size: {
+    "unsafe_split.Tensor split_copy.Tensor": lambda size: {
         "queries, keys and values of GPT-2's one projection, side by side": call(
             self=tensor(*few_sentences(size, LIST_LENGTH * UNITS)), split_size=UNITS, dim=-1
         )
-    },
-    "stack.default": lambda size: {
-        "an RNN's time steps": call(tensors=(tensor(size.batch, UNITS),) * size.extent(128), dim=1)
     },
     "chunk.default unsafe_chunk.default": lambda size: {
         "an LSTM's four gates": call(self=tensor(size.batch, PARTS * UNITS), chunks=PARTS, dim=1)

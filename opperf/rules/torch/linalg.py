@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from opperf.model import Number, Operator, TensorSpec
+from opperf.model import Argument, Number, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import (
     EXCHANGED,
@@ -40,31 +40,9 @@ def triangle(shape: Shape) -> TensorSpec:
     return tensor(*shape, fill=LOWER_TRIANGULAR)
 
 
-def triangular(matrices: str, right: str, size: Preset) -> list[Arguments]:
-    """Triangular systems by the names of the matrices and of the right-hand sides."""
-    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
-    options: Arguments = {"upper": False}
-    made = [
-        {matrices: triangle(factor), right: tensor(*factor[:-1], count), **options, WHY: why}
-        for why, factor, count in (
-            ("one factor, several right-hand sides, as a Gaussian process whitens", shape, SIDES),
-            ("one factor, as many right-hand sides, as an inverse", shape, shape[-1]),
-            ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, SIDES),
-        )
-    ]
-    return [*made, {**made[0], "unitriangular": True, WHY: "ones on the diagonal, as LU's factor"}]
-
-
-def condition(norms: Iterable[tuple[object, str]]) -> Variants:
-    """The configurations of a condition number by these norms."""
-    return lambda size: [
-        {
-            "self": definite(matrix_to_diagonalise(size)),
-            **({} if norm is None else {"p": norm}),  # type: ignore[dict-item]
-            WHY: why,
-        }
-        for norm, why in norms
-    ]
+def condition(norm: Argument, why: str) -> Variants:
+    """The configuration of a condition number by a norm."""
+    return lambda size: {why: call(self=definite(matrix_to_diagonalise(size)), p=norm)}
 
 
 def product(names: tuple[str, ...], *shapes: Shape) -> Arguments:
@@ -90,38 +68,10 @@ VARIANTS: dict[str, Variants] = {
             **product(("batch1", "batch2"), cube(size), cube(size)), self=tensor(*cube(size))
         )
     },
-    "cholesky_inverse": lambda size: {
-        why: call(self=triangle(factors(size)))
-        for factors, why in (
-            (matrix_to_factor, "one covariance's factor, for the precision matrix of a Gaussian"),
-            (stack_of_matrices, "a stack of factors of 64 rows, as a mixture of Gaussians has"),
-        )
-    },
-    "linalg_cond.default": condition(
-        (
-            (None, "in the 2-norm, as before a system is solved: by singular values"),
-            (1, "in the 1-norm: by the inverse and sums of columns"),
-        )
-    ),
+    "linalg_cond.default": condition(1, "in the 1-norm: by the inverse and sums of columns"),
     "linalg_cond.p_str": condition(
-        (
-            ("fro", "in the Frobenius norm, a cheaper bound of the 2-norm's: by the inverse"),
-            ("nuc", "in the nuclear norm: by the inverse and singular values of both"),
-        )
+        "nuc", "in the nuclear norm: by the inverse and singular values of both"
     ),
-    "linalg_solve_triangular": lambda size: [
-        *triangular("self", "B", size),
-        {
-            "self": triangle(matrix_to_factor(size)),
-            "B": tensor(SIDES, matrix_to_factor(size)[0]),
-            **{"upper": False, "left": False},
-            WHY: "the unknown on the left of the matrix: the gradient of Cholesky's factor",
-        },
-    ],
-    "triangular_solve": lambda size: [
-        *(rows := triangular("A", "self", size)),
-        {**rows[0], "transpose": True, WHY: "the transposed system, Cholesky's second step"},
-    ],
     "matrix_H": lambda size: {"a layer's weights: a view": call(self=tensor(*square(size)))},
     "matrix_exp_backward": lambda size: {
         why: call(self=definite(shape), grad=tensor(*shape))

@@ -87,8 +87,16 @@ def transposed_matrices(operator: Operator, size: Preset) -> Rows:
     return {
         why: call(**{left: x, right: y}, **dict.fromkeys(addend, repeated(x.shape[0], y.shape[1])))
         for why, x, y in (
-            ("BERT-base, weights.T", tensor(tokens, units), transposed(tensor(units, inside))),
-            ("BERT-base, tokens.T", transposed(tensor(units, tokens)), tensor(tokens, inside)),
+            (
+                "BERT-base, widening its tokens: weights as layers store them, transposed",
+                tensor(tokens, units),
+                transposed(tensor(units, inside)),
+            ),
+            (
+                "BERT-base, the gradient of those weights: transposed tokens by gradients",
+                transposed(tensor(units, tokens)),
+                tensor(tokens, inside),
+            ),
         )
     }
 
@@ -164,7 +172,7 @@ FURTHER: dict[str, Variants] = {
     "matmul linalg_matmul": lambda size: {
         "BERT-base, scores of all heads, side by side in each token": queries_and_keys(size)
     },
-    "add.Tensor": of_two("two graphs merged, of each the edges"),
+    "add.Tensor": of_two("a pruned layer's weights and a sparse update of half as many"),
     "mul.Tensor": of_two("a pruned matrix by a sparse mask"),
     "abs.default neg.default sgn.default relu.default tanh.default sin.default clone.default "
     "to_dense.default sum.default": of_layouts("coo", "csr"),

@@ -132,15 +132,16 @@ def pieces(pointers: str, indices: str, blocks: Shape, sized: bool, why: str) ->
 
 ROW, COLUMN = ("crow_indices", "col_indices"), ("ccol_indices", "row_indices")
 
+ONE_EACH = "as a table of which of many classes each item is"
+KEPT = "as a layer pruned by blocks: parts that are checked, not copied"
+
 CONSTRUCTORS = {
-    f"sparse_{layout}_tensor.{names}{ending}": pieces(
-        *parts, blocks, bool(ending), f"{what}, as a table of which of many classes each item is"
-    )
+    f"sparse_{layout}_tensor.{names}{ending}": pieces(*parts, blocks, bool(ending), what)
     for layout, names, parts, blocks, what in (
-        ("csr", "crow_col_value", ROW, (), "one element in each row"),
-        ("csc", "ccol_row_value", COLUMN, (), "one element in each column"),
-        ("bsr", "crow_col_value", ROW, BLOCK, "one block in each row of blocks"),
-        ("bsc", "ccol_row_value", COLUMN, BLOCK, "one block in each column of blocks"),
+        ("csr", "crow_col_value", ROW, (), f"one element in each row, {ONE_EACH}"),
+        ("csc", "ccol_row_value", COLUMN, (), f"one element in each column, {ONE_EACH}"),
+        ("bsr", "crow_col_value", ROW, BLOCK, f"one block in each row of blocks, {KEPT}"),
+        ("bsc", "ccol_row_value", COLUMN, BLOCK, f"one block in each column of blocks, {KEPT}"),
     )
     for ending in ("", "_size")
 }
@@ -190,10 +191,10 @@ VARIANTS: dict[str, Variants] = {
     "to_sparse_csc": to_sparse("by columns"),
     "to_sparse_bsr": to_sparse("by rows of blocks of 4 x 4", blocksize=BLOCK),
     "to_sparse_bsc": to_sparse("by columns of blocks of 4 x 4", blocksize=BLOCK),
-    "crow_indices col_indices crow_indices_copy col_indices_copy values_copy": of_layouts(
-        "csr", "bsr"
-    ),
-    "ccol_indices row_indices ccol_indices_copy row_indices_copy": of_layouts("csc", "bsc"),
+    "crow_indices col_indices crow_indices_copy": of_layouts("csr"),
+    "ccol_indices row_indices ccol_indices_copy": of_layouts("csc"),
+    "col_indices_copy values_copy": of_layouts("csr", "bsr"),
+    "row_indices_copy": of_layouts("csc", "bsc"),
     "indices indices_copy _indices _indices_copy _values _values_copy _dimI _dimV is_coalesced": (
         of_layouts("coo")
     ),
@@ -201,7 +202,7 @@ VARIANTS: dict[str, Variants] = {
     "coalesce": lambda size: {f"a graph's {AS_READ}": call(self=graph("uncoalesced", size))},
     "dense_dim sparse_dim _nnz": of_layouts("coo", "csr"),
     "copy_sparse_to_sparse": lambda size: {
-        "a layer's pruned weights": call(self=pruned("coo", size), src=_graph_like(size))
+        "a layer's pruned weights": call(self=pruned("coo", size), src=pruned("coo", size))
     },
     "resize_as_sparse": lambda size: {
         "shaped as another matrix": call(self=pruned("coo", size), the_template=pruned("coo", size))
@@ -234,10 +235,12 @@ VARIANTS: dict[str, Variants] = {
     },
     "_sparse_mm.default": products("sparse", "dense", "coo", "csr"),
     "_sparse_mm.reduce": lambda size: {
-        f"GraphSAGE by {reduce}": call(
-            sparse=graph("csr", size), dense=vectors(size), reduce=reduce
+        why: call(sparse=graph("csr", size), dense=vectors(size), reduce=reduce)
+        for reduce, why in (
+            ("sum", "sums of neighbours' vectors, as GIN"),
+            ("mean", "means of neighbours' vectors, as GraphSAGE"),
+            ("amax", "maxima of neighbours' vectors, as GraphSAGE pools them"),
         )
-        for reduce in ("sum", "mean", "amax")
     },
     "_sparse_addmm": lambda size: {
         LAYOUTS["coo"]: call(self=vectors(size), mat1=graph("coo", size), mat2=vectors(size))
@@ -246,7 +249,9 @@ VARIANTS: dict[str, Variants] = {
         "neighbours of nodes' neighbours": call(self=_graph_like(size), other=_graph_like(size))
     },
     "_sparse_sum.default": lambda size: {"a graph's total weight": call(self=graph("coo", size))},
-    "_sparse_sum.dim": lambda size: {"each node's degree": call(self=graph("coo", size), dim=(1,))},
+    "_sparse_sum.dim": lambda size: {
+        "each node's weighted degree": call(self=graph("coo", size), dim=(1,))
+    },
     "_sparse_softmax.int _sparse_log_softmax.int": lambda size: {
         "scores of each node's edges, as graph attention": call(self=graph("coo", size), dim=1)
     },

@@ -62,6 +62,11 @@ def _least_squares_arguments(operator: Operator, roles: Roles) -> dict[str, Argu
     return {"self": roles["x"], "b": msgspec.structs.replace(right, shape=(*right.shape, 1))}
 
 
+def _triangular_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    made: dict[str, Argument] = {"self": roles["triangle"], "B": roles["x"], "upper": False}  # type: ignore[dict-item]
+    return None if "transpose" in roles else made | ({"left": False} if "right" in roles else {})
+
+
 def _old_triangular_roles(
     self: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> dict[str, Any]:
@@ -167,16 +172,24 @@ EQUATIONS: Table = {
             **{"x": B, "triangle": self, "right": not left, "upper": upper},
             "unit": unitriangular,
         },
+        to_arguments=_triangular_arguments,
     ),
     "linalg_tensorinv": use("tensor_inverse", f"{ONE} split=ind"),
     "linalg_tensorsolve": use("tensor_solve", "x=self right_hand_side=other"),
     "lu_solve": use("solution_from_lu", "packed=LU_data pivots=LU_pivots right_hand_side=self"),
     "pinverse": PSEUDO_INVERSE,
-    "triangular_solve": use("triangular_solution", _old_triangular_roles, and_saved(1)),
+    "triangular_solve": use(
+        "triangular_solution",
+        *(_old_triangular_roles, and_saved(1), "triangle=A x=self transpose", {"upper": False}),
+    ),
 }
 
 VECTOR_NORM = use("vector_norm", "x=self order=ord|p axis=dim keepdims=keepdim")
 MATRIX_NORM = use("matrix_norm", "x=self norm=ord keepdims=keepdim")
+CONDITION = use(
+    "condition_number",
+    *(lambda self, p=None: {"x": self, "norm": NORM_WORDS.get(p, p)}, None, "x=self norm=p"),
+)
 NUMBERED = only_if(
     use(
         "matrix_norm",
@@ -196,9 +209,11 @@ NORMS: Table = {
         use("vector_norm", "x=self axis=dim keepdims=keepdim", order=2.0)
     ),
     "linalg__powsum": use("sum_of_powers", "x=self order=ord axis=dim keepdims=keepdim"),
-    "linalg_cond": use(
-        "condition_number", lambda self, p=None: {"x": self, "norm": NORM_WORDS.get(p, p)}
+    "linalg_cond.default": only_if(
+        replace(CONDITION, to_arguments=lambda operator, roles: {"self": roles["x"]}),
+        lambda roles: roles["norm"] is None,
     ),
+    "linalg_cond.p_str": only_if(CONDITION, lambda roles: roles["norm"] is not None),
     "linalg_matrix_norm.default": NUMBERED,
     "linalg_matrix_norm.str_ord": WORDED,
     "linalg_norm.default": VECTOR_NORM,
