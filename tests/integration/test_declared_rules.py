@@ -24,7 +24,7 @@ OTHER_VERSIONS = {
     "random_binomial sample_binomial sample_categorical",
     "numpy": "strings.* char.slice char.compare_chararrays random.Generator.rand* "
     "random.integers random.multivariate_hypergeometric random.permuted bitwise_count "
-    "linalg.matrix_norm linalg.vector_norm linalg.svdvals linalg.vecdot linalg.diagonal "
+    "linalg.matrix_norm linalg.svdvals linalg.vecdot linalg.diagonal "
     "linalg.matrix_transpose linalg.trace matvec vecmat vecdot matrix_transpose trapezoid "
     "unstack astype",
     "jax": "jnp.top_k lax.mulhi lax.polynomial lax.empty lax.scaled_dot "

@@ -183,6 +183,7 @@ MODES = {
 """How far a shorter vector is moved along a longer one, its extent, and why."""
 
 VARIABLES = 32
+FROBENIUS: Roles = {"norm": "fro"}
 
 ROWS: dict[str, Row] = {
     "least_squares": lambda size: {
@@ -252,10 +253,10 @@ VARIANTS: dict[str, Variants] = {
         for mode, (extent, why) in MODES.items()
     },
     "condition_number": lambda size: {
-        why: call(x=definite(matrix_to_diagonalise(size)), norm=norm)
+        why: call(x=definite(matrix_to_diagonalise(size)), **norm)
         for norm, why in (
-            (None, "in the 2-norm, as before a system is solved: by singular values"),
-            ("fro", "in the Frobenius norm, a cheaper bound of the 2-norm's: by the inverse"),
+            ({}, "in the 2-norm, as before a system is solved: by singular values"),
+            (FROBENIUS, "in the Frobenius norm, a cheaper bound of the 2-norm's: by the inverse"),
         )
     },
 }

@@ -60,10 +60,12 @@ def bits(size: Preset) -> Rows:
 
 def gamma_samples(size: Preset) -> Rows:
     """Samples of gamma distributions, and their shape parameters."""
-    alpha, sample = (fixed(*line(size), fill=POSITIVE) for _ in range(2))
+    sample = fixed(*line(size), fill=POSITIVE)
     return {
-        "gradients of samples by their parameter, for a Dirichlet policy": call(
-            args=(alpha, sample)
+        why: call(args=(fixed(*line(size), fill=fill), sample))
+        for why, fill in (
+            ("gradients of samples by their parameter, for a Dirichlet policy", POSITIVE),
+            ("parameters below one, as those of sparse mixtures of topics", between(0.05, 0.5)),
         )
     }
 

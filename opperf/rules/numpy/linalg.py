@@ -74,7 +74,11 @@ def svd_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
 
 FACTORISATIONS: Table = {
     "linalg.cholesky": use("cholesky", ONE),
-    "linalg.cond": use("condition_number", f"{ONE} norm=p"),
+    "linalg.cond": use(
+        "condition_number",
+        f"{ONE} norm=p",
+        to_arguments=lambda operator, roles: {"x": roles["x"], "p": roles.get("norm")},
+    ),
     "linalg.det": use("determinant", ONE),
     "linalg.eig": use("eigenvectors", ONE),
     "linalg.eigh": use("eigenvectors_of_symmetric", ONE),

@@ -209,11 +209,8 @@ NORMS: Table = {
         use("vector_norm", "x=self axis=dim keepdims=keepdim", order=2.0)
     ),
     "linalg__powsum": use("sum_of_powers", "x=self order=ord axis=dim keepdims=keepdim"),
-    "linalg_cond.default": only_if(
-        replace(CONDITION, to_arguments=lambda operator, roles: {"self": roles["x"]}),
-        lambda roles: roles["norm"] is None,
-    ),
-    "linalg_cond.p_str": only_if(CONDITION, lambda roles: roles["norm"] is not None),
+    "linalg_cond.default": only_if(CONDITION, lambda roles: "norm" not in roles),
+    "linalg_cond.p_str": only_if(CONDITION, lambda roles: "norm" in roles),
     "linalg_matrix_norm.default": NUMBERED,
     "linalg_matrix_norm.str_ord": WORDED,
     "linalg_norm.default": VECTOR_NORM,
