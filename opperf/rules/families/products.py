@@ -169,7 +169,12 @@ VARIANTS: dict[str, Variants] = {
     ],
     "norm": lambda size: [
         {"x": tensor(*square(size)), WHY: "a matrix as one vector, as to clip a gradient"},
-        {"x": tensor(*tall(size)), "order": 2, "axis": 1, WHY: "rows' lengths, to normalise embeddings"},
+        {
+            "x": tensor(*tall(size)),
+            "order": 2,
+            "axis": 1,
+            WHY: "rows' lengths, to normalise embeddings",
+        },
         {"x": tensor(*square(size)), "order": 1, "axis": 0, WHY: "columns, as to prune units"},
     ],
     "distance_of_rows": lambda size: {
