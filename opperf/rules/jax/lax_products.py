@@ -38,7 +38,7 @@ def triangular_arguments(operator: Operator, roles: Roles) -> dict[str, Argument
     """A lower factor and right-hand sides, or unknowns on the left."""
     left: dict[str, Argument] = {} if "right" in roles else {"left_side": True}
     transposed: dict[str, Argument] = {"transpose_a": True} if "transpose" in roles else {}
-    return {"a": roles["triangle"], "b": roles["x"], "lower": True, **left, **transposed}  # type: ignore[dict-item]
+    return {"a": roles["triangle"], "b": roles["x"], "lower": True, **left, **transposed}
 
 
 REDUCED: dict[str, Argument] = {"full_matrices": False}

@@ -61,7 +61,7 @@ def lu_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 def triangular_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """A lower factor and right-hand sides; None for unknowns on the left."""
-    made: dict[str, Argument] = {"a": roles["triangle"], "b": roles["x"], "lower": True}  # type: ignore[dict-item]
+    made: dict[str, Argument] = {"a": roles["triangle"], "b": roles["x"], "lower": True}
     return None if "right" in roles else made | ({"trans": 1} if "transpose" in roles else {})
 
 

@@ -78,7 +78,7 @@ def average_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] |
 def norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     """A tensor, the order of the norm, and the axes."""
     axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
-    return {"data": roles["x"], "ord": roles.get("order", 2), **axes}  # type: ignore[dict-item]
+    return {"data": roles["x"], "ord": roles.get("order", 2), **axes}
 
 
 def reductions(names: Iterable[str], pattern: str = "{}") -> Table:

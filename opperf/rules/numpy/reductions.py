@@ -33,9 +33,14 @@ def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
 
 
 NORM, LENGTH = use("norm", "x order=ord axis"), use("norm", "x -ord", order=2)
-OF_ORDER = {
-    order: only_if(NORM, lambda roles, order=order: roles.get("order") == order) for order in (1, 2)
-}
+
+
+def of_order(order: int) -> Use:
+    """The use of norms of one order."""
+    return only_if(NORM, lambda roles: roles.get("order") == order)
+
+
+OF_ORDER = {order: of_order(order) for order in (1, 2)}
 NUCLEAR = use("nuclear_norm", "x -ord")
 
 OF_TOKENS: dict[str, Roles] = {

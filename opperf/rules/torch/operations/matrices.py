@@ -63,7 +63,7 @@ def _least_squares_arguments(operator: Operator, roles: Roles) -> dict[str, Argu
 
 
 def _triangular_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    made: dict[str, Argument] = {"self": roles["triangle"], "B": roles["x"], "upper": False}  # type: ignore[dict-item]
+    made: dict[str, Argument] = {"self": roles["triangle"], "B": roles["x"], "upper": False}
     return None if "transpose" in roles else made | ({"left": False} if "right" in roles else {})
 
 
