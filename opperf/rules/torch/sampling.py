@@ -8,7 +8,7 @@ from typing import Any
 from opperf.model import Argument, Generator, TensorSpec
 from opperf.operations.uses import Choice, Table, Use, use
 from opperf.rules.bert import few_sentences, tokens
-from opperf.rules.configurations import OUTSIDE, TAGS, WHY
+from opperf.rules.configurations import DTYPE, OUTSIDE, TAGS, WHY
 from opperf.rules.image_shapes import CLASSES
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, Shape, square, tiny
@@ -253,7 +253,7 @@ add_rows(FAMILIES.add, OWN)
 FURTHER: dict[str, Variants] = {
     "randn_like": lambda size: {
         "noise that Stable Diffusion learns to predict: its latents, in bfloat16": call(
-            self=fixed(size.images, 4, size.side(64), size.side(64), dtype="bfloat16")
+            self=fixed(size.images, 4, size.side(64), size.side(64)), **{DTYPE: "bfloat16"}
         )
     },
     "exponential": lambda size: {
