@@ -276,7 +276,7 @@ TABLE: Mapping[str, Mapping[str, str]] = {
         "mu:float alpha:float": "random_generalized_negative_binomial",
         "n:int p:float": "random_binomial",
         "n:int probabilities size:shape": "random_multinomial",
-        "population:int size:shape replace:bool": "random_choice",
+        "population:int size:shape replace:bool weights": "random_choice",
         "probabilities": "random_categorical",
         "probabilities count:int": "random_distinct_categories",
         "rate:float": "random_poisson",

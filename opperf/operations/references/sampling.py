@@ -129,14 +129,21 @@ def multinomial(outputs: list[Array], n: int, probabilities: Any, size: Shape) -
         yield from has_moments(DISTRIBUTIONS["binomial"])([column[:, None]], n=n, p=float(p))
 
 
-def choice(outputs: list[Array], population: int, size: Shape, replace: bool) -> Pairs:
-    """The pairs of draws of numbers below `population`, which repeat only if `replace` is set."""
+def choice(
+    outputs: list[Array], population: int, size: Shape, replace: bool, weights: Array | None = None
+) -> Pairs:
+    """The pairs of draws of numbers below `population`, which repeat only if `replace` is set, as
+    likely as each other or by weights."""
     (made,) = outputs
     yield made.shape, size
     yield (made.min() >= 0, made.max() < population), (True, True)
-    if replace:
+    if replace and weights is not None:
+        yield from has_moments(class_moments)([made], probabilities=weights[None])
+    elif replace:
         yield from has_moments(DISTRIBUTIONS["uniform_integer"])([made], low=0, high=population)
-    yield len(np.unique(made)) < made.size, replace
+    # Few draws of many numbers may differ by chance.
+    if not replace or made.size >= population:
+        yield len(np.unique(made)) < made.size, replace
 
 
 def log_uniform_classes(outputs: list[Array], limit: int, shape: Shape) -> Pairs:

@@ -46,10 +46,10 @@ def weibull_roles(scale: float, concentration: float, **drawn: Any) -> dict[str,
 
 
 def choice_roles(
-    a: int, shape: tuple[int, ...], replace: bool = True, dtype: Any = None
+    a: int, shape: tuple[int, ...], replace: bool = True, p: Any = None
 ) -> dict[str, Any]:
-    """The numbers to draw from, and how many are drawn."""
-    return {"population": a, "size": shape, "replace": replace}
+    """The numbers to draw from, how many are drawn, and by which weights."""
+    return {"population": a, "size": shape, "replace": replace, "weights": p}
 
 
 def permutation_roles(x: Any) -> dict[str, Any]:
@@ -241,6 +241,13 @@ OWN: dict[str, Variants] = {
     "random.choice": lambda size: {
         "with replacement, as bootstraps: random indices": call(a=line(size)[0], shape=line(size)),
         "an epoch's order: each once": call(a=line(size)[0], shape=line(size), replace=False),
+        "by weights, as prioritised replay: a cumulative sum, and a search each": call(
+            a=line(size)[0], shape=(size.extent(256),), p=fixed(*line(size), fill=SIMPLEX)
+        ),
+        "few by weights, none twice: noise on logarithms, and the largest": call(
+            **call(a=line(size)[0], shape=(size.extent(100),), replace=False),
+            p=fixed(*line(size), fill=SIMPLEX),
+        ),
     },
     "random.dirichlet": lambda size: {
         # Few: each number is a loop's turn, with events of its own under a profiler.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from opperf.model import Fill, Operator
-from opperf.operations.uses import Choice, Table, ToRoles, merge, use
+from opperf.operations.uses import Table, ToRoles, merge, use
 from opperf.rules.configurations import DTYPE, HALF, TAGS, WHY
 from opperf.rules.deviations import NotFinite
 from opperf.rules.registering import Families, Rows, entry_of
@@ -88,14 +88,11 @@ def bernoulli_roles(prob: Any, input1: Any = None, **other: Any) -> dict[str, An
     return {"n": 1, "p": input1 if prob is None else prob}
 
 
-def choice_roles(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, Any]:
-    """The population, whose members are equally likely, the shape, and whether draws repeat."""
-    return {"population": a, "size": size, "replace": replace}
-
-
-def weighted_roles(input1: Any, **other: Any) -> dict[str, Any]:
-    """The weights of a population, those of one row of draws."""
-    return {"probabilities": input1[None]}
+def choice_roles(
+    a: int, size: Any, replace: bool, weighted: bool, input1: Any = None
+) -> dict[str, Any]:
+    """The population, the shape, whether draws repeat, and by which weights."""
+    return {"population": a, "size": size, "replace": replace, "weights": input1}
 
 
 OPERATIONS: Table = merge(
@@ -109,13 +106,7 @@ OPERATIONS: Table = merge(
     },
     {
         "_npi_bernoulli": use("random_binomial", bernoulli_roles),
-        "_npi_choice": Choice(
-            "weighted",
-            {
-                False: use("random_choice", choice_roles),
-                True: use("random_categorical", weighted_roles),
-            },
-        ),
+        "_npi_choice": use("random_choice", choice_roles),
         "_npi_multinomial": use("random_multinomial", "n probabilities=pvals size"),
         "_sample_unique_zipfian": use("random_log_uniform_classes", "limit=range_max shape"),
         "random_randint": use("random_uniform_integer", f"low high {DRAWN}"),

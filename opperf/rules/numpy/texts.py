@@ -81,7 +81,7 @@ USES: Mapping[str, Use] = {
     "zfill": Use("numbers that sort as texts", "numbers", {"width": 16}),
     **dict.fromkeys(
         ("equal", "greater", "greater_equal", "less", "less_equal", "not_equal"),
-        Use("paths of two columns compared", "files", texts=2),
+        Use("two copies of a column of paths compared", "files", texts=2),
     ),
 }
 """By the name of a function, in either namespace."""
