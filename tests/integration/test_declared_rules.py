@@ -25,7 +25,7 @@ OTHER_VERSIONS = {
     "numpy": "strings.* char.slice char.compare_chararrays random.Generator.rand* "
     "random.integers random.multivariate_hypergeometric random.permuted bitwise_count "
     "linalg.matrix_norm linalg.svdvals linalg.vecdot linalg.diagonal "
-    "linalg.matrix_transpose linalg.trace matvec vecmat vecdot matrix_transpose trapezoid "
+    "linalg.matrix_transpose linalg.trace matvec vecmat vecdot matrix_transpose "
     "unstack astype",
     "jax": "jnp.top_k lax.mulhi lax.polynomial lax.empty lax.scaled_dot "
     "scipy.linalg.hadamard scipy.linalg.helmert scipy.linalg.invhilbert scipy.linalg.invpascal "

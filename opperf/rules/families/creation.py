@@ -4,12 +4,33 @@ from __future__ import annotations
 
 from opperf.model import Argument
 from opperf.rules.bert import WORDS, tokens
+from opperf.rules.configurations import TAGS, TINY
 from opperf.rules.dependencies import ascending
-from opperf.rules.image_shapes import feature_maps
+from opperf.rules.image_shapes import feature_maps, photographs
 from opperf.rules.registering import Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, column, in_cache, line, square, tall, vector
+from opperf.rules.shapes import (
+    LIST_LENGTH,
+    MOSTLY_DISPATCH,
+    Shape,
+    column,
+    in_cache,
+    line,
+    square,
+    tall,
+    vector,
+)
 from opperf.rules.sizes import Preset
-from opperf.rules.values import SEQUENCE, below, between, call, fixed, literal, tensor, tensors
+from opperf.rules.values import (
+    PADDED,
+    SEQUENCE,
+    below,
+    between,
+    call,
+    fixed,
+    literal,
+    tensor,
+    tensors,
+)
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -60,7 +81,29 @@ ROWS: dict[str, Variants] = {
     "tri tril_indices": triangle("the lower triangle of a matrix, for a mask of causal attention"),
     "triu_indices": triangle("the upper triangle of a large matrix, as each pair of points once"),
     "indices": lambda size: {"row and column of each point of a grid": call(shape=square(size))},
-    "arange": lambda size: {"numbers counted up, as a set's indices": call(start=vector(size)[0])},
+    "arange": lambda size: {
+        "numbers counted up, as a set's indices": call(start=vector(size)[0]),
+        f"positions of a sentence's tokens: {MOSTLY_DISPATCH}": call(
+            start=tokens(size)[1], **{TAGS: (TINY,)}
+        ),
+    },
+    "full": lambda size: {
+        "a square matrix of one number, as a mask or sums to begin with": call(shape=square(size)),
+        "a few rows of one number, which stay in cache, as a layer's state": call(
+            shape=in_cache(size)
+        ),
+    },
+    "cast": lambda size: {
+        "images of eight bits to real numbers, before normalisation": call(
+            x=fixed(*photographs(size), fill=below(256), dtype="uint8"), dtype="float32"
+        ),
+        "a mask to integers, as to count each sentence's tokens": call(
+            x=fixed(*square(size), fill=PADDED, dtype="bool"), dtype="int32"
+        ),
+        "real numbers to integers, cut off, as coordinates to pixels": call(
+            x=tensor(*square(size), fill=between(0, square(size)[1])), dtype="int32"
+        ),
+    },
     "linspace": spaced("points at equal distances, as a function is sampled"),
     "logspace": spaced("points at equal ratios, as the frequencies of a spectrum"),
     "full_like": lambda size: {
@@ -118,8 +161,7 @@ ROWS: dict[str, Variants] = {
         why: call(x=tensor(size.extent(count, least=8)), length=length, repeated=repeated)
         for why, count, length, repeated in (
             ("each pair of elements once, for a metric loss", 1024, 2, False),
-            ("each pair and each element with itself", 1024, 2, True),
-            ("each triple once, as anchors with two samples each", 96, 3, False),
+            ("each triple, repeated or not, as polynomial features of degree three", 96, 3, True),
         )
     },
 }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opperf.model import Argument
+import msgspec
+
+from opperf.model import Argument, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import few_sentences, heads, scores
@@ -16,7 +18,7 @@ from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, REQUESTED, SEQUENCE, fixed, literal, tensor
+from opperf.rules.values import PADDED, POSITIVE, REQUESTED, SEQUENCE, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -70,7 +72,18 @@ SEARCHED = (
 )
 """Why the indices of extreme elements are searched for, in the same order."""
 
+CHECKED = (
+    "the parity of each column, like that of blocks on several disks: words a row apart in memory",
+    "the parity of each row, as its check word: words adjacent in memory",
+    "the whole matrix to one check word",
+    "the parity of long columns, like that of many packets: a short row apart",
+    "the last of four axes: the check words of many short rows",
+    "the middle of three axes, as the parity of each group of packets",
+)
+"""Why exclusive ors are reduced, in the same order."""
+
 WHYS = {
+    "exclusive_or": CHECKED,
     **dict.fromkeys(("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"), ACCUMULATED),
     **dict.fromkeys(("argmax", "argmin"), SEARCHED),
 }
@@ -94,15 +107,25 @@ def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
     """Those of `along_one`, and feature maps along all axes but the channels'."""
     return (
         *along_one(size),
-        Reduced(feature_maps(size), (0, 2, 3), "each channel, all but one axis"),
+        Reduced(feature_maps(size), (0, 2, 3), "each channel, over images and pixels"),
     )
 
 
-MASKED = (
-    (None, "BERT-base's mask of attention as booleans: a byte for each element"),
-    (3, "the keys of each query in BERT-base's mask of attention, as booleans: short rows"),
-)
-"""Axes along which masks are reduced by functions of truth, and why."""
+MASKED = {
+    "all": (
+        "whether all of BERT-base's attention scores are finite: a byte for each",
+        "whether all keys of a query are masked, as a safe softmax asks: short rows of booleans",
+    ),
+    "any": (
+        "whether any of BERT-base's attention scores has overflowed: a byte for each",
+        "whether a query has any key that is masked: short rows of booleans",
+    ),
+    "count_nonzero": (
+        "the keys that all queries of BERT-base see: a byte for each pair",
+        "the keys that each query of BERT-base sees: short rows of booleans",
+    ),
+}
+"""Why functions of truth reduce booleans in the shape of attention scores, all and along keys."""
 
 
 def reduced_axes(axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
@@ -120,19 +143,22 @@ def reduced_axes(axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
 )
 def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The tensors of `reduced_shapes`, or of `along_one` for what takes one axis."""
-    several = operation.inputs["axis"] == "axes"
+    several = operation.inputs["axis"] == "axes" and operation.name not in WHYS
     one_axis = along_one(size, whys_of(operation.name))
-    masked = MASKED if operation.name in (*DECIDED_BY_ONE, "count_nonzero") else ()
+    masked = MASKED.get(operation.name, ())
     for reduced in reduced_shapes(size) if several else one_axis:
         if masked and reduced.axis == 3:
             continue
         fill = reduction_fill(operation.name, reduced.shape, reduced_axes(reduced.axis))
-        dtype = WHOLE_DTYPE if operation.name == "exclusive_or" else REQUESTED
+        # Numbers are compared with zero first: one case of them.
+        dtype = "bool" if masked and reduced.axis is not None else REQUESTED
+        dtype = WHOLE_DTYPE if operation.name == "exclusive_or" else dtype
         x = tensor(*reduced.shape, fill=fill, dtype=dtype)
         yield {"x": x, **along_axis(reduced.axis), **reduced.notes}
-    for axis, why in masked:
+    for axis, why in zip((None, 3), masked, strict=False):
         shape = scores(size)
-        fill = reduction_fill(operation.name, shape, reduced_axes(axis))
+        decided = operation.name in DECIDED_BY_ONE
+        fill = reduction_fill(operation.name, shape, reduced_axes(axis)) if decided else PADDED
         yield {"x": fixed(*shape, fill=fill, dtype="bool"), **along_axis(axis), WHY: why}
 
 
@@ -213,16 +239,23 @@ def segment_reduce(operation: CanonicalOperation, size: Preset) -> Iterable[Role
     made = {"data": tensor(sum(lengths), 64), "lengths": counts}
     for reduction, why in (
         ("sum", "the atoms of each molecule summed, as a graph network predicts an energy"),
-        ("mean", "the atoms of each molecule averaged, as a graph network's usual readout"),
         ("max", "the maximum of each feature over a graph's nodes, as PointNet's pooling"),
     ):
         yield {**made, "reduction": reduction, WHY: why}
 
 
+def percentages(share: Argument) -> Argument:
+    """A share, or a tensor of several, in hundredths."""
+    if isinstance(share, TensorSpec):
+        several = [100 * quarter for quarter in QUARTERS]
+        return msgspec.structs.replace(share, fill=literal(several))
+    return 100 * EXTREME
+
+
 WEIGHTED: dict[int | None, str] = {
     0: "a weight for each element of the columns, like that of samples in a survey",
     1: "a weight for each element of the rows, like that of forecasts that are combined",
-    None: "a weight for each element of the whole, as a loss that leaves out padding",
+    None: "a weight for each element of the whole, as a loss weighted by class",
 }
 """Why a weighted mean is computed along an axis, or along all."""
 

@@ -52,9 +52,8 @@ def sorted_along(make: Callable[..., TensorSpec]) -> Variants:
     }
 
 
-def inserted(size: Preset, side: str) -> Roles:
+def inserted(size: Preset, side: str, count: int) -> Roles:
     """A rising sequence, and many numbers to insert."""
-    (count,) = line(size)
     return call(
         ordered=fixed(count, fill=Fill("ascending", 0.0, count - 1.0)),
         values=fixed(math.prod(fewer(size)), fill=between(0, count)),
@@ -71,12 +70,12 @@ def two_lists(size: Preset, shape: Shape, start: int) -> Roles:
 
 def words(size: Preset) -> TensorSpec:
     """A long list in which some numbers are frequent."""
-    return fixed(*vector(size), fill=zipf(*line(size)))
+    return fixed(*vector(size), fill=zipf(*line(size)), dtype="int64")
 
 
 def runs(size: Preset) -> TensorSpec:
     """A long vector in which two numbers alternate after runs of different lengths."""
-    return fixed(*vector(size), fill=BOOLEAN)
+    return fixed(*vector(size), fill=BOOLEAN, dtype="int64")
 
 
 def points(size: Preset) -> TensorSpec:
@@ -99,24 +98,36 @@ ROWS: dict[str, Variants] = {
     "sort": sorted_along(tensor),
     "argsort": sorted_along(fixed),
     "searchsorted": lambda size: {
-        "places before equal numbers, as to sample by quantiles": inserted(size, "left"),
-        "places behind equal numbers, as `digitize` finds bins": inserted(size, "right"),
+        "places in a long table, as draws among cumulative sums": inserted(
+            size, "left", *line(size)
+        ),
+        f"{BINS} edges of bins, which stay in cache, as ages to groups": inserted(
+            size, "right", BINS
+        ),
     },
     "isin set_difference set_exclusive_or set_intersection set_union": lambda size: {
         "two short lists, most numbers once or twice: two samples": two_lists(size, line(size), 0),
         # They have all of their numbers: without an offset, both would be the same set.
-        "two long lists, as keys of two tables": two_lists(size, vector(size), line(size)[0] // 2),
+        "two long lists of few values, as prices in two catalogues": two_lists(
+            size, vector(size), line(size)[0] // 2
+        ),
     },
     "unique": lambda size: {
-        "most once or twice, as customers": call(x=fixed(*line(size), fill=below(*line(size)))),
+        "most once or twice, as amounts of money": call(
+            x=fixed(*line(size), fill=below(*line(size)))
+        ),
         "a long list in which some are frequent, as a text's words": call(x=words(size)),
         "with where each is first, as to keep the first record": call(x=words(size), index=True),
         "with each one's place among them, to encode categories": call(x=words(size), inverse=True),
         "with the number of each, as to count words": call(x=words(size), counts=True),
     },
     "flat_nonzero nonzero": lambda size: {
-        "half of long rows, as the pixels of an object": call(x=fixed(*square(size), fill=BOOLEAN)),
-        "few of long rows, as a graph's edges": call(x=fixed(*square(size), fill=odds(31, 1))),
+        "half of a mask, as samples above a median": call(
+            x=fixed(*square(size), fill=BOOLEAN, dtype="bool")
+        ),
+        "few of long rows, as a graph's weighted edges": call(
+            x=fixed(*square(size), fill=odds(31, 1))
+        ),
     },
     "bincount": lambda size: {
         **{
@@ -161,7 +172,9 @@ ROWS: dict[str, Variants] = {
         "repeats removed, as CTC decoding merges a letter's time steps": call(x=runs(size)),
         "with the runs' lengths, as to encode a mask": call(x=runs(size), counts=True),
         "with each element's run, to number a signal's parts": call(x=runs(size), inverse=True),
-        "repeated states removed": call(x=fixed(size.extent(10000), 1, fill=BOOLEAN), axis=0),
+        "rows of three switches' states, each kept until one changes": call(
+            x=fixed(size.extent(10000), 3, fill=BOOLEAN, dtype="int64"), axis=0
+        ),
     },
     "unique_slices": lambda size: {
         "cells of a point cloud, for sparse convolution": call(x=points(size), axis=0),
@@ -170,7 +183,9 @@ ROWS: dict[str, Variants] = {
     "histogram": lambda size: {
         "equal bins, for activations": call(x=fixed(*vector(size)), count=BINS, bounds=(-4, 4)),
         "equal bins from end to end, as TensorBoard": call(x=fixed(*vector(size)), count=BINS),
-        "bins by edges, as ages": call(x=fixed(*vector(size)), edges=edges(BINS, -4.0, 1 / 8)),
+        "bins by edges, as standard scores": call(
+            x=fixed(*vector(size)), edges=edges(BINS, -4.0, 1 / 8)
+        ),
     },
     "histogram_of_points": lambda size: {
         "an image's colours in equal boxes": pixels(size, count=(LEVELS,) * 3, bounds=(0, 1) * 3),

@@ -74,6 +74,7 @@ COPIED = always(inplace=False)
 CLIPPED = always(mode="clip")
 
 FURTHER: Mapping[str, Further] = {
+    **dict.fromkeys(("arange", "indices"), always(dtype="int32")),
     **dict.fromkeys(("argwhere", "flatnonzero", "nonzero"), at_most("a")),
     "bincount": lambda arguments: {"length": arguments["minlength"]},
     **dict.fromkeys(("choose", "ravel_multi_index"), CLIPPED),
@@ -94,7 +95,7 @@ FURTHER: Mapping[str, Further] = {
 REFUSED: Mapping[str, Callable[[Arguments], bool]] = {
     **dict.fromkeys(("argsort", "sort"), lambda arguments: "kind" in arguments),
     # In place of double precision, which it has only if asked, it would return the array as it is.
-    "astype": lambda arguments: arguments.get("dtype") == "float64",
+    "astype": lambda arguments: "float64" in (arguments["dtype"], arguments["x"].dtype),  # type: ignore[union-attr]
     "histogram_bin_edges": lambda arguments: isinstance(arguments.get("bins"), str),
     "setdiff1d": lambda arguments: has_many_pairs(arguments, "ar1", "ar2"),
     # As many results as elements would be far more than slices.
@@ -106,9 +107,7 @@ TOLD = {
     ": a view, the time of the call": ": a copy",
     ": a view": ": a copy",
     ": views": ": copies",
-    ": from calloc, which may clear it": ": all its memory is written",
     ": introselect": ": all that are less, and all that are greater, by top_k",
-    ": each by arithmetic, no search": ": a binary search each",
     ": not written to": ": zeros are written",
     ": one element is copied at a time": ": gathered by their indices",
     ": whole rows are copied": ": gathered by their indices, whole rows",

@@ -16,7 +16,6 @@ from opperf.rules.domains import BITS, FEW_INTEGERS, reduction_fill
 from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import sorting
 from opperf.rules.families.sorting import fewer
-from opperf.rules.image_shapes import feature_maps
 from opperf.rules.jax.lax_elementwise import omitted, scalar
 from opperf.rules.jax.properties import INDEX
 from opperf.rules.registering import Families
@@ -167,7 +166,9 @@ CREATED: Table = {
         lambda made, arguments: made[arguments["dimension"]],
         omitted,
     ),
-    "lax.full": use("full", "shape value=fill_value -dtype"),
+    "lax.full": use(
+        "full", "shape value=fill_value -dtype", also={"fill_value": scalar(-10_000.0)}
+    ),
     "lax.full_like": use("full_like", "x value=fill_value"),
     "lax.iota": use("arange", "start=size -dtype", to_arguments=omitted),
 }
@@ -223,13 +224,6 @@ def nearest(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 VARIANTS: dict[str, Variants] = {
-    "lax.full": lambda size: [
-        {"shape": shape, "fill_value": scalar(value), WHY: why}
-        for shape, value, why in (
-            (feature_maps(size), 0.0, "feature maps of zeros, such as a padded border"),
-            (square(size), -10_000.0, "a square matrix of a mask's number for excluded scores"),
-        )
-    ],
     "lax.iota": lambda size: [
         {"dtype": dtype, "size": count, WHY: why}
         for count, dtype, why in (
@@ -242,7 +236,6 @@ VARIANTS: dict[str, Variants] = {
         {"dtype": INDEX, "shape": shape, "dimension": axis, WHY: why}
         for shape, axis, why in (
             (square(size), 0, "each element's row, as one side of a causal mask"),
-            (square(size), 1, "each element's column, as the other side of a causal mask"),
             (scores(size), 3, "each attention score's key, for masks of a window"),
         )
     ],

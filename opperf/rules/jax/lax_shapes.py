@@ -14,12 +14,12 @@ from opperf.rules.bert import few_sentences, layer_width, scores
 from opperf.rules.configurations import WHY
 from opperf.rules.families.indexing import mask, only_slice
 from opperf.rules.families.shapes import PER_UNIT, POOLED
-from opperf.rules.image_shapes import feature_maps, photographs
+from opperf.rules.image_shapes import feature_maps
 from opperf.rules.jax.lax_elementwise import omitted, scalar
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, below, call, fixed, tensor
+from opperf.rules.values import Arguments, call, tensor
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -253,19 +253,20 @@ def pad_between(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"operand": maps, "padding_value": scalar(0.0), "padding_config": config, WHY: why}
 
 
-@FAMILIES.add("lax.convert_element_type")
+@FAMILIES.also("jnp.astype", "lax.convert_element_type")
 def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors and another dtype."""
-    matrix = square(size)
     weights = tensor(layer_width(size), 4 * layer_width(size))
-    bytes_of = fixed(*photographs(size), fill=below(256), dtype="uint8")
     for operand, dtype, why in (
         (weights, "bfloat16", "a layer's weights to bfloat16, for mixed precision"),
-        (tensor(*matrix, dtype="bfloat16"), "float32", "bfloat16 to float32, as before a loss"),
-        (bytes_of, "float32", "pixels of eight bits to real numbers, as a data loader's images"),
-        (mask(matrix), "int32", "a mask to integers, as to count the tokens of each sentence"),
+        (
+            tensor(*square(size), dtype="bfloat16"),
+            "float32",
+            "bfloat16 to float32, as before a loss",
+        ),
     ):
-        yield {"operand": operand, "new_dtype": dtype, WHY: why}
+        names = ("x", "dtype") if operator.name == "jnp.astype" else ("operand", "new_dtype")
+        yield {**dict(zip(names, (operand, dtype), strict=True)), WHY: why}
 
 
 @FAMILIES.add("lax.bitcast_convert_type")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from opperf.dtypes import is_integer
 from opperf.model import Fill, Function, Mapping, TensorSpec
 from opperf.operations.work.sizes import COMPUTED, COPY, Formula, cut, gathered, scattered
+from opperf.rules.configurations import ROWS
 from opperf.rules.dependencies import (
     Asked,
     Rules,
@@ -26,18 +27,19 @@ FAMILIES = Families()
 
 PRODUCTS = "lax.dot lax.batch_matmul jnp.matmul jnp.dot jnp.einsum"
 LAYERS = (
-    "nn.dot_product_attention nn.softmax nn.log_softmax nn.logsumexp nn.gelu nn.silu nn.relu "
+    "nn.dot_product_attention nn.softmax nn.log_softmax nn.gelu nn.silu nn.relu "
     "nn.sigmoid nn.glu nn.standardize lax.conv_general_dilated"
 )
 ELEMENTWISE = "jnp.add jnp.multiply jnp.where jnp.tanh lax.add lax.mul lax.rsqrt lax.logistic"
-REDUCTIONS = "jnp.mean jnp.sum lax.top_k"
+REDUCTIONS = "jnp.mean jnp.sum nn.logsumexp"
 MEMORY = (
-    "jnp.take jnp.concatenate lax.concatenate lax.gather lax.scatter "
+    "lax.top_k jnp.take jnp.concatenate lax.concatenate lax.gather lax.scatter "
     "lax.dynamic_update_slice lax.dynamic_update_slice_in_dim"
 )
 
-for _names in (PRODUCTS, LAYERS, ELEMENTWISE, REDUCTIONS, MEMORY):
+for _names in (PRODUCTS, LAYERS, ELEMENTWISE, MEMORY):
     FAMILIES.derive(in_dtype("bfloat16"), _names)
+FAMILIES.derive(in_dtype("bfloat16"), REDUCTIONS, ROWS)
 
 
 CLASSES: tuple[tuple[Formula, str], ...] = (

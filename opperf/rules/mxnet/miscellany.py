@@ -41,7 +41,6 @@ INDEX = "int64"
 
 CASTS = (
     (("float16", "float32"), "between single and half precision, for mixed precision"),
-    (("int32", "int64"), "to integers, for indices"),
     (("float64", "float32"), "to another precision, as to double for long sums"),
 )
 """Dtypes to cast to, the second where the tensor has the first already; and why."""
@@ -105,18 +104,17 @@ def filled(size: Preset) -> Iterable[tuple[Shape, str]]:
     yield in_cache(size), "a few rows to fill, which stay in cache, as a recurrent layer's state"
 
 
-@FAMILIES.add("_histogram", replaces="its range of bins is one of its arguments")
+@FAMILIES.add("_histogram")
 def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors with a number of bins of equal width, and one with the edges of bins."""
-    for shape, count, why in (
-        (square(size), 100, "bins of equal width, of a layer's weights, as a monitor draws them"),
-        (tall(size), 8001, "8001 bins, as calibration for int8 counts a layer's outputs"),
-    ):
-        yield {"data": fixed(*shape), "bin_cnt": count, "range": (-4.0, 4.0), WHY: why}
-    edges = tuple(float(edge) for edge in range(-4, 5))
-    bins = fixed(len(edges), fill=literal(edges))
-    why = "few bins by their edges, among which each element is searched for"
-    yield {"data": fixed(*square(size)), "bins": bins, WHY: why}
+    """8001 bins, as calibration for int8 counts a layer's outputs."""
+    yield {"data": fixed(*tall(size)), "bin_cnt": 8001, "range": (-4.0, 4.0)}
+
+
+@FAMILIES.add("amp_cast", replaces="it casts real numbers of one precision to another alone")
+def amp_cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Tensors of one precision, and the other."""
+    for shape, own, wanted, why in PRECISIONS:
+        yield {"data": tensor(*shape(size), dtype=own), "dtype": wanted, WHY: why}
 
 
 @FAMILIES.add("cast_storage", replaces="its tensors are of the storage format to convert from")
@@ -133,15 +131,6 @@ def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 FLOAT32 = 0
 """MXNet's number for float32."""
-
-
-@FAMILIES.add("_full", "_npi_full")
-def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The shape and value of a new tensor, in MXNet 2 in three types: floating point is 2."""
-    typed: Arguments = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
-    value = typed if operator.parameter("double_value") else {"value": FACTOR}
-    for shape, why in filled(size):
-        yield {"shape": shape, **value, WHY: why}
 
 
 @FAMILIES.add("_identity_with_attr_like_rhs", replaces="it requires a tensor of the result's shape")
@@ -194,10 +183,6 @@ VARIANTS: dict[str, Variants] = {
     "Cast": lambda size: [
         {"data": tensor(*square(size)), "dtype": wanted, WHY: why} for wanted, why in CASTS
     ],
-    "amp_cast": lambda size: [
-        {"data": tensor(*shape(size), dtype=own), "dtype": wanted, WHY: why}
-        for shape, own, wanted, why in PRECISIONS
-    ],
     "Custom": lambda size: {
         why: call(data=tensors([tensor(*shape)]), op_type="CustomAddOne")
         for shape, why in in_python(size)
@@ -209,9 +194,6 @@ VARIANTS: dict[str, Variants] = {
     "all_finite": lambda size: [
         {"data": fixed(*shape), WHY: why} for shape, why in layer_parameters(size)
     ],
-    "_zeros _ones _npi_zeros _npi_ones": lambda size: {
-        why: call(shape=shape) for shape, why in filled(size)
-    },
     "_zeros_without_dtype": lambda size: {
         why: call(shape=shape, dtype=FLOAT32) for shape, why in filled(size)
     },
@@ -224,12 +206,6 @@ VARIANTS: dict[str, Variants] = {
         f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}": call(
             a=tensor(*square(size), fill=POSITIVE), b=fixed(*square(size))
         )
-    },
-    "_npi_percentile": lambda size: {
-        "medians of columns, to fill gaps": call(a=fixed(*square(size)), q_scalar=50.0, axis=(0,)),
-        "the quartiles of each row, as box plots show": call(
-            a=fixed(*square(size)), q=fixed(3, fill=literal((25.0, 50.0, 75.0))), axis=(1,)
-        ),
     },
     # Set everywhere, so that the check cannot end early.
     "_npx_constraint_check": lambda size: {

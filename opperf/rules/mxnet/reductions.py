@@ -13,6 +13,7 @@ from opperf.operations.uses import (
     Table,
     as_list,
     merge,
+    only_if,
     only_written_to,
     use,
     uses,
@@ -20,7 +21,9 @@ from opperf.operations.uses import (
 )
 from opperf.rules.bert import few_sentences, heads
 from opperf.rules.configurations import WHY
+from opperf.rules.families.reductions import percentages
 from opperf.rules.mxnet.indexing import of_classes
+from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.sparse import OWN, differentiated, rows
 from opperf.rules.registering import Families
 from opperf.rules.shapes import square, tall
@@ -56,9 +59,19 @@ BOTH = ("all", "any", "max", "min", "prod", "sum")
 """Reductions that MXNet 1 has as `_np_` and MXNet 2 as `_npi_`."""
 
 
-def percentile_roles(a: Any, axis: Any, q: Any = None, q_scalar: Any = None) -> dict[str, Any]:
+def percentile_roles(
+    a: Any, axis: Any = None, q: Any = None, q_scalar: Any = None
+) -> dict[str, Any]:
     """A tensor, the axis, and shares from percentages: a number or a tensor of them."""
     return {"x": a, "axis": axis, "share": (q_scalar if q is None else q) / 100}
+
+
+def percentile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor, percentages from shares, one or a tensor of them, and the axes."""
+    share = roles["share"]
+    name = "q" if isinstance(share, TensorSpec) else "q_scalar"
+    axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
+    return {"a": roles["x"], name: percentages(share), **axes}
 
 
 def average_roles(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str, Any]:
@@ -97,7 +110,7 @@ REDUCED = merge(
         "_np_trace": use("trace", "x=data"),
         "_npi_trace": use("trace", "x=data"),
         "_npi_average": use("average", average_roles, to_arguments=average_arguments),
-        "_npi_percentile": use("quantile", percentile_roles),
+        "_npi_percentile": use("quantile", percentile_roles, to_arguments=percentile_arguments),
         "_square_sum": use("sum_of_squares", reduction_roles),
         "all_finite": use("all_finite", lambda data: {"tensors": [data]}),
         "cumsum": use("cumsum", "x=a axis"),
@@ -115,7 +128,10 @@ REDUCED = merge(
 UNIQUE = use("unique", "x=data index=return_index inverse=return_inverse counts=return_counts")
 
 SORTED: Table = {
-    "_histogram": use("histogram", "x=data count=bin_cnt bounds=range edges=bins"),
+    "_histogram": only_if(
+        use("histogram", "x=data count=bin_cnt bounds=range edges=bins"),
+        lambda roles: "edges" in roles or "bounds" in roles,
+    ),
     "_npi_argmax": use("argmax", "x=data axis"),
     "_npi_argmin": use("argmin", "x=data axis"),
     "_npi_bincount": use("bincount", "x=data least=minlength"),
@@ -142,6 +158,12 @@ def full_roles(
     """A shape and the value. MXNet 2 takes the value in several types."""
     assert other.keys() <= {"int_value", "uint_value", "value_type"}
     return {"shape": shape, "value": float(value if double_value is None else double_value)}
+
+
+def full_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A shape and a value, in MXNet 2 in three types: floating point is 2."""
+    typed: Roles = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
+    return {**roles, **(typed if operator.parameter("double_value") else {"value": FACTOR})}
 
 
 def linspace_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
@@ -177,7 +199,7 @@ def interp_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 ARANGE = use("arange", "start stop step -dtype")
 LINSPACE = use("linspace", linspace_roles, to_arguments=linspace_arguments)
-FULL = use("full", full_roles)
+FULL = use("full", full_roles, to_arguments=full_arguments)
 EYE = use("eye", "rows=N columns=M offset=k -dtype")
 ZEROS = use("full", "shape -dtype -out", value=0)
 ONES = use("full", "shape -dtype", value=1)
@@ -194,7 +216,7 @@ CREATED: Table = {
     "_npi_full": FULL,
     "_npi_full_like": use("full_like", "x=a value=fill_value"),
     "_npi_identity": use("eye", identity_roles, to_arguments=identity_arguments),
-    "_npi_indices": use("indices", "shape=dimensions -dtype"),
+    "_npi_indices": use("indices", "shape=dimensions -dtype", also={"dtype": "int32"}),
     "_npi_interp": use("interpolate", "x known=xp values=fp", to_arguments=interp_arguments),
     "_npi_linspace": LINSPACE,
     "_npi_logspace": use("logspace", "start stop num -dtype"),

@@ -11,11 +11,11 @@ from opperf.model import Argument, Operator
 from opperf.operations.uses import Choice, Roles, Table, Use, Values, merge, only_if, use, uses
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import TAGS, TINY, WHY
-from opperf.rules.domains import IGNORES_NAN, reduction_fill
+from opperf.rules.domains import DECIDED_BY_ONE, reduction_fill
 from opperf.rules.families.reductions import (
-    WHYS_OF_QUANTILES,
     along_axis,
     along_one,
+    percentages,
     reduced_axes,
     reduced_shapes,
     whys_of,
@@ -23,13 +23,54 @@ from opperf.rules.families.reductions import (
 from opperf.rules.registering import Families, entry_of
 from opperf.rules.shapes import MOSTLY_DISPATCH, line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PADDED, Arguments, between, call, fixed, literal
+from opperf.rules.values import PADDED, REQUESTED, Arguments, between, call, fixed
 from opperf.rules.variants import Row, Variants, add_rows
 
 
 def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
     """An array and the axis; None without an axis, as these functions do not flatten arrays."""
     return roles if "axis" in roles else None
+
+
+def percentile_roles(a: Any, q: Any, axis: Any = None) -> dict[str, Any]:
+    """An array, shares from percentages, and the axes."""
+    return {"x": a, "share": q / 100, "axis": axis}
+
+
+def percentile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """An array, percentages from shares, and the axis if there is one."""
+    axis = along_axis(roles.get("axis"))  # type: ignore[arg-type]
+    return {"a": roles["x"], "q": percentages(roles["share"]), **axis}
+
+
+def histogram_roles(a: Any, bins: Any, range: Any = None) -> dict[str, Any]:
+    """An array, and a number of bins or their edges."""
+    return {
+        "x": a,
+        **({"count": bins, "bounds": range} if isinstance(bins, int) else {"edges": bins}),
+    }
+
+
+def histogram_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """An array, its bins by number or edges, and both ends if they are given."""
+    ends: Roles = {"range": roles["bounds"]} if "bounds" in roles else {}
+    return {"a": roles["x"], "bins": roles.get("edges", roles.get("count")), **ends}
+
+
+def points_roles(sample: Any, bins: Any, range: Any = None) -> dict[str, Any]:
+    """Points, and the numbers of boxes along each axis or their edges."""
+    if range is None:
+        return {"x": sample, "edges": bins}
+    return {"x": sample, "count": bins, "bounds": [end for ends in range for end in ends]}
+
+
+def points_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Points, boxes by number or edges, and both ends of each axis if they are given."""
+    if "edges" in roles:
+        return {"sample": roles["x"], "bins": roles["edges"]}
+    ends: Any = roles["bounds"]
+    pairs = tuple(zip(ends[::2], ends[1::2], strict=True))
+    return {"sample": roles["x"], "bins": roles["count"], "range": pairs}
 
 
 NORM, LENGTH = use("norm", "x order=ord axis"), use("norm", "x -ord", order=2)
@@ -92,8 +133,14 @@ REDUCED: Table = merge(
         "cumulative_prod": use("cumprod", "x axis", to_arguments=cumulative_arguments),
         "cumulative_sum": use("cumsum", "x axis", to_arguments=cumulative_arguments),
         "linalg.matrix_norm": Choice("ord", {"fro": LENGTH, "nuc": NUCLEAR}),
-        "percentile": use("quantile", lambda a, q, **others: {"x": a, "share": q / 100, **others}),
-        "quantile": use("quantile", "x=a share=q axis"),
+        **{
+            f"{start}percentile": use(
+                f"{start}quantile", percentile_roles, to_arguments=percentile_arguments
+            )
+            for start in ("", "nan")
+        },
+        **uses(("nanquantile", "quantile"), "x=a share=q axis"),
+        **uses(("trapezoid", "trapz"), "y x spacing=dx axis", other={"trapz": "trapezoid"}),
         "trace": use("trace", "x=a"),
     },
 )
@@ -105,6 +152,8 @@ SEARCHED: Table = {
     "argsort": use("argsort", "x=a axis -kind"),
     "bincount": use("bincount", "x least=minlength weights"),
     "digitize": use("searchsorted", "values=x ordered=bins", side="right"),
+    "histogram": use("histogram", histogram_roles, to_arguments=histogram_arguments),
+    "histogramdd": use("histogram_of_points", points_roles, to_arguments=points_arguments),
     "in1d": use("isin", "x=ar1 y=ar2"),
     "intersect1d": use("set_intersection", "x=ar1 y=ar2"),
     "isin": use("isin", "x=element y=test_elements"),
@@ -126,25 +175,31 @@ SEARCHED: Table = {
     ),
 }
 
+WHOLE: Roles = {"dtype": "int64"}
+"""Of numbers that are counted, as NumPy makes them."""
+
 CREATED: Table = {
-    "arange": use("arange", "start stop step -dtype"),
+    "arange": use("arange", "start stop step -dtype", also=WHOLE),
     "bartlett": use("bartlett_window", "length=M"),
     "blackman": use("blackman_window", "length=M"),
     "diff": use("difference", "x=a order=n axis"),
     "ediff1d": use("difference", "x=ary"),
     "eye": use("eye", "rows=N columns=M offset=k -dtype"),
+    "full": use("full", "shape value=fill_value -dtype", also={"fill_value": 0.01}),
     "full_like": use("full_like", "x=a value=fill_value"),
     "hamming": use("hamming_window", "length=M"),
     "hanning": use("hann_window", "length=M"),
     "identity": use("eye", "rows=n -dtype"),
-    "indices": use("indices", "shape=dimensions -dtype"),
+    "indices": use("indices", "shape=dimensions -dtype", also=WHOLE),
     "interp": use("interpolate", "x known=xp values=fp"),
     "kaiser": use("kaiser_window", "length=M beta"),
     "linspace": use("linspace", "start stop num -dtype"),
     "logspace": use("logspace", "start stop num -dtype"),
+    "ones": use("full", "shape -dtype", value=1),
     "tri": use("tri", "rows=N -dtype"),
     "tril_indices": use("tril_indices", "rows=n"),
     "vander": use("vandermonde", "x columns=N"),
+    "zeros": use("full", "shape -dtype", value=0),
 }
 
 OPERATIONS: Table = merge(REDUCED, SEARCHED, CREATED)
@@ -152,68 +207,33 @@ OPERATIONS: Table = merge(REDUCED, SEARCHED, CREATED)
 
 FAMILIES = Families()
 
-QUANTILES: dict[str, dict[str, Argument]] = {
-    f"{start}{name}": {"q": fixed(3, fill=literal(quarters), dtype="float64")}
-    for start in ("", "nan")
-    for name, quarters in (("quantile", (0.25, 0.5, 0.75)), ("percentile", (25.0, 50.0, 75.0)))
-}
-"""The quartiles, as shares or percentages."""
-
-
-QUARTILES = (
-    "the quartiles of each column, as features are scaled robustly: a row's length apart",
-    "the quartiles of each row, as box plots of groups show: adjacent in memory",
-    "the quartiles of the whole matrix: a layer's weights",
-    "the quartiles of long columns, as a table is described",
-    "the quartiles of each head's vectors, as to look for outliers: short rows",
-    "the quartiles of each feature over a sentence's tokens, the middle axis",
-    "the quartiles of each channel of feature maps, as to quantise it",
-)
-QUARTILES_OF_SOME = (
-    *WHYS_OF_QUANTILES["nanquantile"][:3],
-    "the quartiles of long columns, as a survey with missing answers is described",
-    "the last of four axes, as readings of each station, day and hour, some of them missing",
-    "the middle of three axes, as readings over days at each station and hour, some missing",
-    "the quartiles of each channel of a stack of images without their clouds",
-)
-"""Of whole data and of data with missing values, in the order of `reduced_shapes`."""
-
-OF_ONE_AXIS = frozenset({"nanargmax", "nanargmin", "nancumprod", "nancumsum"})
+OF_ONE_AXIS = ("nanargmax", "nanargmin", "nancumprod", "nancumsum")
 """Functions that do not take several axes."""
 
 
 @FAMILIES.category("reduction")
-@FAMILIES.add(
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    *QUANTILES,
-    replaces="of the shapes of NumPy's other reductions, as all its quantiles",
-)
+@FAMILIES.add(*OF_ONE_AXIS)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As the shared reductions, for functions that are no canonical operation."""
-    also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
-    reduced = (
-        along_one(size, whys_of(operator.name))
-        if operator.name in OF_ONE_AXIS
-        else reduced_shapes(size)
-    )
-    whys: Iterable[str] = (shape.why for shape in reduced)
-    if operator.name in QUANTILES:
-        whys = QUARTILES_OF_SOME if operator.name in IGNORES_NAN else QUARTILES
-    for (shape, axis, _), why in zip(reduced, whys, strict=True):
-        fill = reduction_fill(operator.name, shape, reduced_axes(axis))
-        yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis), WHY: why}
+    one_axis = operator.name in OF_ONE_AXIS
+    for reduced in along_one(size, whys_of(operator.name)) if one_axis else reduced_shapes(size):
+        fill = reduction_fill(operator.name, reduced.shape, reduced_axes(reduced.axis))
+        yield {
+            array: fixed(*reduced.shape, fill=fill),
+            **along_axis(reduced.axis),
+            WHY: reduced.why,
+        }
 
 
 @FAMILIES.also(*OF_TOKENS)
 def of_tokens(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The tokens of sentences that are there, which a mask has for all of their features."""
     shape = few_sentences(size)
+    fill = reduction_fill(operator.name, shape, (1,))
+    dtype = "bool" if operator.name in DECIDED_BY_ONE else REQUESTED
     yield {
-        operator.tensors[0].name: fixed(*shape, fill=reduction_fill(operator.name, shape, (1,))),
+        operator.tensors[0].name: fixed(*shape, fill=fill, dtype=dtype),
         "axis": 1,
         "where": fixed(*shape[:2], 1, fill=PADDED, dtype="bool"),
         **entry_of(OF_TOKENS, operator),
@@ -223,7 +243,6 @@ def of_tokens(operator: Operator, size: Preset) -> Iterable[Arguments]:
 PHASES = between(-math.pi, math.pi)
 
 VARIANTS: dict[str, Variants] = {
-    "trapezoid trapz": lambda size: {"the area under a row's curve": call(y=fixed(*square(size)))},
     "gradient": lambda size: [
         {"f": fixed(*square(size)), WHY: "along both axes, as the edges of an image"},
         {"f": fixed(*line(size)), WHY: "of one series, as speeds from positions"},

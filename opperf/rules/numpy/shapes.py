@@ -13,7 +13,6 @@ from opperf.rules.deviations import UNWRITTEN
 from opperf.rules.engine import arguments_by_role, uses_of
 from opperf.rules.families import shapes as shared
 from opperf.rules.families.indexing import ONE_INDEX, top_tokens
-from opperf.rules.image_shapes import photographs
 from opperf.rules.numpy.names import alike
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, column, cube, line, square, tall, vector
@@ -189,14 +188,6 @@ def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"x": fixed(*square(size)), "axis": 1, WHY: "a table to its columns, as features"}
 
 
-def all_over(own: str, other: str, dtype: str) -> Variants:
-    """The rows of a function that writes one number all over, of its own dtype and another."""
-    return lambda size: {
-        own: call(shape=square(size)),
-        other: call(shape=square(size), dtype=dtype),
-    }
-
-
 UNTOUCHED = "int32"
 """Dtype of uninitialised arrays: floats may be NaN, and int32 is as large as the default dtype."""
 
@@ -253,23 +244,20 @@ ROWS: dict[str, Variants] = {
             (1, "one column, as a feature of each sample: each row is copied in two parts"),
         )
     },
-    "ones": all_over(
-        "a square matrix, as a mask to clear parts of: all its memory is written",
-        "a byte for each pair, as a mask of those that are left to visit",
-        BYTE,
-    ),
-    "zeros": all_over(
-        "a square matrix, as a sum of gradients begins: from calloc, which may clear it",
-        "a black image of grey levels of eight bits, to be drawn to",
-        BYTE,
-    ),
+    "ones": lambda size: {
+        "a byte for each pair, as a mask of those that are left to visit": call(
+            shape=square(size), dtype=BYTE
+        )
+    },
+    "zeros": lambda size: {
+        "a black image of grey levels of eight bits, to be drawn to": call(
+            shape=square(size), dtype=BYTE
+        )
+    },
     "full": lambda size: {
-        "a square matrix of one number, as a cost for every pair: all its memory is written": call(
-            shape=square(size), fill_value=0.01
-        ),
         "a grey image of eight bits, to be drawn to": call(
             shape=square(size), fill_value=128, dtype=BYTE
-        ),
+        )
     },
     "empty": lambda size: {"a buffer: not written to": call(shape=square(size), dtype=UNTOUCHED)},
     "geomspace": lambda size: {"two octaves of tones": call(start=1, stop=4, num=vector(size)[0])},
@@ -282,14 +270,13 @@ ROWS: dict[str, Variants] = {
     "fromiter": lambda size: {
         "elements boxed as Python numbers": call(iter=fixed(*line(size)), dtype="float64")
     },
-    "astype": lambda size: {
-        "images of bytes to single precision, as before a network": call(
-            x=fixed(*photographs(size), fill=below(256), dtype=BYTE), dtype="float32"
-        ),
-        "to integers, cut off, as coordinates to pixels": call(
-            x=fixed(*square(size)), dtype="int32"
-        ),
-    },
+    "astype": lambda size: [
+        {"x": fixed(*square(size), dtype=own), "dtype": to, WHY: why}
+        for own, to, why in (
+            ("float32", "float64", "single to double precision, as before a system is solved"),
+            ("float64", "float32", "double precision to single, as data for a network"),
+        )
+    ],
     "packbits": lambda size: {
         "eight of a mask's flags to a byte": call(a=fixed(*vector(size), fill=BOOLEAN, dtype=BYTE))
     },

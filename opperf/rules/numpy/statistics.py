@@ -5,18 +5,12 @@ from __future__ import annotations
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
-from opperf.rules.values import OPEN_UNIT, POSITIVE, between, call, fixed, literal
+from opperf.rules.values import OPEN_UNIT, POSITIVE, call, fixed, literal
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
 
 BINS = 64
-SEQUENCE = between(0, BINS - 1)
-"""Fill of numbers between the ends of the bins."""
-
-
-EDGES = fixed(BINS, fill=literal([float(i) for i in range(BINS)]), dtype="float64")
-
 ZEROS_OF = 16
 """Coefficients or zeros of a polynomial: zeros of a higher degree are ill-conditioned."""
 DEGREE = 4
@@ -25,9 +19,6 @@ DIVISOR = literal([4.0, 1.0, 0.5])
 
 
 ROWS: dict[str, Variants] = {
-    "histogram": lambda size: {
-        "layer activations: each by arithmetic, no search": call(a=fixed(*vector(size)), bins=BINS)
-    },
     "histogram_bin_edges": lambda size: [
         {"a": fixed(*vector(size)), "bins": rule, WHY: why}
         for rule, why in (
@@ -37,10 +28,6 @@ ROWS: dict[str, Variants] = {
     ],
     "histogram2d": lambda size: {
         "a scatter plot's density": call(x=fixed(*line(size)), y=fixed(*line(size)), bins=BINS)
-    },
-    "histogramdd": lambda size: {"colours in RGB": call(sample=fixed(*line(size), 3), bins=16)},
-    "digitize": lambda size: {
-        "ages to groups by rising edges": call(x=fixed(*vector(size), fill=SEQUENCE), bins=EDGES)
     },
     "poly": lambda size: {"a filter's poles": call(seq_of_zeros=fixed(ZEROS_OF, fill=OPEN_UNIT))},
     "roots": lambda size: {"a filter's zeros: eigenvalues": call(p=fixed(ZEROS_OF, fill=POSITIVE))},

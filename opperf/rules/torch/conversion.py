@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import msgspec
 
 from opperf.model import Argument, Device, Kind, MemoryFormat, Operator, TensorSpec
-from opperf.operations.uses import Table, merge, use, uses
+from opperf.operations.uses import Array, Table, merge, use, uses
 from opperf.rules.configurations import WHY
 from opperf.rules.families.special import COMPLEX
 from opperf.rules.image_shapes import feature_maps, photographs
@@ -37,6 +38,13 @@ COPIES = (
 
 OPTIONS = "-memory_format -dtype -layout -device -pin_memory -non_blocking -copy -masked_grad"
 
+
+def cast_roles(self: Array, dtype: Any, **others: Any) -> dict[str, Any]:
+    """A tensor, and the dtype of integers that it is cast to: real numbers keep their values."""
+    name = str(dtype).removeprefix("torch.")
+    return {"x": self, "dtype": "float64" if "float" in name else name}
+
+
 OPERATIONS: Table = merge(
     uses(COPIES, f"x=self {OPTIONS}", other=dict.fromkeys(COPIES, "identity")),
     {
@@ -45,6 +53,7 @@ OPERATIONS: Table = merge(
             "broadcast_like", "x=src like=self -non_blocking", to_arguments=lambda _, roles: None
         ),
         "to": use("identity", f"x=self -other {OPTIONS}"),
+        "to.dtype": use("cast", cast_roles, to_arguments="x=self dtype"),
         "type_as": use("identity", "x=self -other"),
     },
 )
@@ -53,18 +62,19 @@ FAMILIES = Families()
 
 FIRST, LAST, KEPT = map(MemoryFormat, ("contiguous", "channels_last", "preserve"))
 
-OTHER_DTYPES = ("float16", "float32")
+OTHER_DTYPES = ("bfloat16", "float32")
 """Dtype to convert to: the first that is not the tensor's own."""
 
 
-@FAMILIES.add("to.device", "to.dtype", "to.dtype_layout", replaces="it depends on both dtypes")
+@FAMILIES.add("to.dtype")
+@FAMILIES.add("to.device", "to.dtype_layout", replaces="it depends on both dtypes")
 def to_dtype(operator: Operator, size: Preset) -> Rows:
     """Tensors that are converted, and one that is of that dtype already."""
     own = tensor(*square(size))
     images = fixed(*photographs(size), fill=below(256), dtype="uint8")
     arguments = call if operator.names[0] != "to.device" else partial(call, device=Device())
     return {
-        "weights to half precision, as autocast does": arguments(self=own, dtype=OTHER_DTYPES),
+        "weights to bfloat16, as autocast does": arguments(self=own, dtype=OTHER_DTYPES),
         "images from bytes, before normalisation": arguments(self=images, dtype="float32"),
         "a transposed matrix, whose order of elements is kept": arguments(
             self=transposed(own), dtype=OTHER_DTYPES, copy=True, memory_format=KEPT
@@ -83,7 +93,9 @@ OWN: dict[str, Row | Variants] = {
         "a transposed matrix, before a view of it": call(self=transposed(tensor(*square(size)))),
         "every other column of a matrix": call(self=every_other_column(tensor(*square(size)))),
         "feature maps to channels last": call(self=tensor(*feature_maps(size)), memory_format=LAST),
-        "a matrix that is contiguous already: no copy": call(self=tensor(*square(size))),
+        f"a matrix that is contiguous already, no copy: {MOSTLY_DISPATCH}": call(
+            self=tensor(*square(size))
+        ),
     },
     "lift lift_fresh": lambda size: {"no copy: mostly dispatch": call(self=tensor(*column(size)))},
     "positive resolve_conj resolve_neg": lambda size: {"self": tensor(*tiny(size)), **FEW},

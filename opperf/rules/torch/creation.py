@@ -12,7 +12,7 @@ from opperf.rules.configurations import OUTSIDE, TAGS, TINY, WHY
 from opperf.rules.deviations import UNWRITTEN
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import MOSTLY_DISPATCH, square, vector
+from opperf.rules.shapes import MOSTLY_DISPATCH, square, tiny, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, call, fixed, literal, taken
 from opperf.rules.variants import Variants, add_rows
@@ -64,7 +64,9 @@ OPERATIONS: Table = merge(
         "eye": use("eye", f"rows=n columns=m {OPTIONS}"),
         "fft_fftfreq": use("fourier_frequencies", f"count=n spacing=d {OPTIONS}"),
         "fft_rfftfreq": use("real_fourier_frequencies", f"count=n spacing=d {OPTIONS}"),
-        "full": use("full", f"shape=size value=fill_value {OPTIONS}"),
+        "full": use(
+            "full", f"shape=size value=fill_value {OPTIONS}", also={"fill_value": -10_000.0}
+        ),
         "full_like": use("full_like", f"x=self value=fill_value {OPTIONS}"),
         "linspace": use("linspace", f"start stop=end num=steps {OPTIONS}"),
         "logspace": use("logspace", f"start stop=end num=steps {OPTIONS}"),
@@ -105,14 +107,6 @@ RAW = {"dtype": "int32"}
 """Of uninitialised tensors: floats may be NaN, and int32 is as large as the default dtype."""
 
 
-def of_shapes(maps: str, matrix: str, **values: Argument) -> Variants:
-    """The configurations of an operator that makes tensors: feature maps and a matrix, by why."""
-    return lambda size: {
-        maps: call(size=feature_maps(size), **values),
-        matrix: call(size=square(size), **values),
-    }
-
-
 def made_new(why: str, **values: Argument) -> Variants:
     """The configuration of an operator that makes a tensor like another, of a shape of its own."""
     return lambda size: {why: call(self=fixed(*few_sentences(size)), size=square(size), **values)}
@@ -150,9 +144,12 @@ OWN: dict[str, Variants] = {
     "arange.start_step": lambda size: {
         "even numbers in order": call(start=0, end=2 * vector(size)[0], step=2, dtype=WHOLE)
     },
-    "empty.memory_format": of_shapes(
-        "a buffer of maps: not written to", "a buffer of a matrix: not written to", **RAW
-    ),
+    "empty.memory_format": lambda size: {
+        "a buffer of maps: not written to": call(size=feature_maps(size), **RAW),
+        f"a buffer of few numbers, from those freed before: {MOSTLY_DISPATCH}": call(
+            size=tiny(size), **RAW, **{TAGS: (TINY,)}
+        ),
+    },
     "empty_like": lambda size: {
         "a buffer of results: not written to": call(self=fixed(*feature_maps(size)), **RAW)
     },
@@ -167,10 +164,6 @@ OWN: dict[str, Variants] = {
     "eye.m": lambda size: {
         "ones on the diagonal of a wide matrix": call(n=square(size)[0], m=2 * square(size)[1])
     },
-    "full": lambda size: {
-        "feature maps of zeros, as a padded border": call(size=feature_maps(size), fill_value=0.0),
-        "a mask's number for excluded scores": call(size=square(size), fill_value=-10_000.0),
-    },
     "new_empty": made_new("a buffer of a dtype of its own: not written to", **RAW),
     "new_empty_strided": lambda size: {
         "a buffer by strides of its own: not written to": call(
@@ -180,7 +173,6 @@ OWN: dict[str, Variants] = {
     "new_full": made_new("a mask's number for excluded scores", fill_value=-10_000.0),
     "new_ones": made_new("a mask of all tokens, of the scores' dtype"),
     "new_zeros": made_new("sums to begin with, of the gradients' dtype"),
-    "ones": of_shapes("weights of every pixel to begin with", "a mask to clear parts of"),
     "range": lambda size: {
         "counted to the last number, deprecated for `arange`": call(start=1, end=vector(size)[0])
     },
@@ -188,7 +180,6 @@ OWN: dict[str, Variants] = {
         "odd numbers, deprecated for `arange`": call(start=1, end=2 * vector(size)[0] - 1, step=2)
     },
     "scalar_tensor": lambda size: {f"a number in a graph: {MOSTLY_DISPATCH}": call(s=2.5)},
-    "zeros": of_shapes("sums of gradients to begin with", "a recurrent layer's first state"),
     **{
         f"{name}.{overload}": spaced(why, *ends)
         for name, why in SPACED.items()

@@ -39,7 +39,7 @@ BORDERS = [f"{mode}_pad{axes}d" for mode in FIXED for axes in (2, 3)]
 for _names in (
     "max_pool2d avg_pool2d.default max_pool2d_with_indices.default avg_pool2d_backward.default",
     "max_pool2d_with_indices_backward.default constant_pad_nd pad channel_shuffle flip",
-    "native_channel_shuffle cat.default argmax.default adaptive_max_pool2d group_norm",
+    "native_channel_shuffle cat.default adaptive_max_pool2d group_norm",
     "native_group_norm native_batch_norm_backward.default",
     *SCALED,
     *(f"{name}_backward" for name in SCALED),

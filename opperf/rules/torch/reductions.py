@@ -11,10 +11,10 @@ from opperf.rules.domains import NEAR_ONE
 from opperf.rules.families.reductions import runs
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import square, tall
+from opperf.rules.shapes import MOSTLY_DISPATCH, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.operations.convolutions import channels_last
-from opperf.rules.values import BOOLEAN, Arguments, below, call, fixed, literal, tensor, tensors
+from opperf.rules.values import PADDED, Arguments, below, call, fixed, literal, tensor, tensors
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
@@ -71,7 +71,7 @@ VARIANTS: Mapping[str, Variants] = {
         "the gradient of running maxima down columns: a row apart": of_running_maxima(size, dim=0),
     },
     "cumprod_backward": lambda size: {
-        "the gradient of running products along rows, for light": accumulated(size, dim=1),
+        "the gradient of running products along rows, like light on rays": accumulated(size, dim=1),
         "the gradient of running products down columns: a row apart": accumulated(size, dim=0),
     },
     "value_selecting_reduction_backward": lambda size: {
@@ -100,7 +100,7 @@ VARIANTS: Mapping[str, Variants] = {
         "a number for each column: a row apart": call(self=fixed(*square(size)), dim=0),
     },
     "is_same_size": lambda size: {
-        "two feature maps before they are added: a comparison of shapes alone": call(
+        f"two feature maps before they are added, by their shapes alone: {MOSTLY_DISPATCH}": call(
             self=fixed(*feature_maps(size)), other=fixed(*feature_maps(size))
         )
     },
@@ -121,7 +121,8 @@ def _by_offsets(size: Preset) -> Rows:
     lengths = runs(2 * size.extent(128), 16)
     begins = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     offsets = fixed(len(begins), fill=literal(begins), dtype="int64")
-    return {"bags of words": call(data=tensor(begins[-1], 64), reduce="sum", offsets=offsets)}
+    why = "the vectors of each bag's words summed, by where bags begin"
+    return {why: call(data=tensor(begins[-1], 64), reduce="sum", offsets=offsets)}
 
 
 FURTHER: dict[str, Variants] = {
@@ -133,9 +134,11 @@ FURTHER: dict[str, Variants] = {
     },
     "segment_reduce.default": _by_offsets,
     "sum.default": lambda size: {
-        "BERT-base's attention mask": call(self=fixed(*scores(size), fill=BOOLEAN, dtype="bool"))
+        "the keys that queries of BERT-base see, as booleans to be counted": call(
+            self=fixed(*scores(size), fill=PADDED, dtype="bool")
+        )
     },
-    "max.dim": lambda size: {
+    "max.dim argmax.default": lambda size: {
         "channels last: the class of each pixel, whose scores are adjacent in memory": call(
             self=channels_last(tensor(*feature_maps(size, LABELS))), dim=1
         )

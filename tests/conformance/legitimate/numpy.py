@@ -40,7 +40,7 @@ BY_DTYPE = {
         Exempt(
             WITHOUT_IMAGINARY_PART,
             CREATION,
-            "arange eye full full_like geomspace identity indices linspace logspace ones ones_like "
+            "eye full full_like geomspace identity linspace logspace ones ones_like "
             "piecewise tri zeros zeros_like",
         ),
         Exempt(

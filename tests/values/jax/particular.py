@@ -7,7 +7,8 @@ UNCOMPARED = frozenset({"jnp.where"})
 
 CONSTANT: frozenset[str] = frozenset(
     {
-        *("jnp.full_like", "jnp.ones_like", "jnp.zeros_like"),
+        *("jnp.full", "jnp.full_like", "jnp.ones", "jnp.ones_like", "jnp.zeros"),
+        "jnp.zeros_like",
         *("jnp.isclose", "jnp.isfinite", "jnp.isinf", "jnp.isnan", "jnp.isneginf", "jnp.isposinf"),
         *("lax.full", "lax.full_like", "lax.is_finite"),
         # A tensor of one element, which happens to be zero.

@@ -5,7 +5,7 @@ from __future__ import annotations
 CONSTANT = frozenset(
     {
         *("isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf"),
-        *("full_like", "ones_like", "zeros_like"),
+        *("full", "full_like", "ones", "ones_like", "zeros", "zeros_like"),
     }
 )
 """Functions whose results are one number everywhere, some because no array of a benchmark holds
@@ -16,7 +16,7 @@ VERSIONED = frozenset(
         *("astype", "cumulative_prod", "cumulative_sum", "in1d", "linalg.cross"),
         *("linalg.diagonal", "linalg.matmul", "linalg.matrix_norm", "linalg.matrix_transpose"),
         *("linalg.outer", "linalg.tensordot", "linalg.trace", "linalg.vector_norm"),
-        "matrix_transpose",
+        *("matrix_transpose", "trapezoid", "trapz"),
     }
 )
 """Functions that only some versions of NumPy have. All other names are in all of them."""
