@@ -39,7 +39,7 @@ def cross_product(x: Array, y: Array) -> Array:
 def triangular_solution(
     x: Array,
     triangle: Array,
-    right: bool,
+    right: bool = False,
     upper: bool = False,
     transpose: bool = False,
     unit: bool = False,
