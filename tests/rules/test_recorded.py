@@ -21,7 +21,6 @@ from opperf.rules.values import (
     POSITIVE,
     PROBABILITY,
     REQUESTED,
-    SEQUENCE,
     SIMPLEX,
     MapAxis,
     below,
@@ -79,10 +78,11 @@ class TestTable:
                         elif fill.distribution == "literal":
                             assert min(fill.data) >= least, label
                         elif fill.distribution == "sequence":
-                            assert fill == SEQUENCE, label
+                            assert fill.low == 1 < fill.high, label
                         else:
                             assert fill == BOOLEAN, label
-        assert set(counts) == {"integers", "windows", "literal", "boolean", "sequence"}
+        in_order = {"sequence"} if size != "small" else set()
+        assert set(counts) == {"integers", "windows", "literal", "boolean"} | in_order
         assert counts.total() > 40
 
     def test_products_keep_their_proportions(self):

@@ -26,7 +26,6 @@ from opperf.rules.values import (
     OPEN_UNIT,
     POSITIVE,
     PROBABILITY,
-    SEQUENCE,
     SIMPLEX,
     WARPED,
     Arguments,
@@ -120,8 +119,10 @@ def causal(asked: Asked) -> Fill:
 
 
 def chosen(asked: Asked) -> Fill:
-    """Returns blocks or rows in any order; of the last axis a range, like relative positions."""
-    return SEQUENCE if asked.number("dim") else along("self")(asked)
+    """Returns places in any order; of as many relative positions as XLNet has, those it shifts."""
+    made = along("self")(asked)
+    positions = 2 * asked.spec.size - 1
+    return Fill("sequence", 1.0, made.high) if made.high == positions > 1 else made
 
 
 LOG_PROBABILITY = between(-11.0, -1.0)
