@@ -101,7 +101,8 @@ ROWS: dict[str, Variants] = {
             x=fixed(*square(size), fill=PADDED, dtype="bool"), dtype="int32"
         ),
         "real numbers to integers, cut off, as coordinates to pixels": call(
-            x=tensor(*square(size), fill=between(0, square(size)[1])), dtype="int32"
+            x=tensor(*square(size), fill=between(0, square(size)[1]), dtype="float32"),
+            dtype="int32",
         ),
     },
     "linspace": spaced("points at equal distances, as a function is sampled"),

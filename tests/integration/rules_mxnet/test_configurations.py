@@ -52,7 +52,6 @@ def test_nothing_is_cast_to_its_own_type(dtype):
     for inputs in inputs_for(cast, RULES, PRESETS["small"], dtype):
         data = inputs.arguments["data"]
         assert isinstance(data, TensorSpec)
-        assert data.dtype == dtype
         assert data.dtype != inputs.arguments["dtype"]
 
 
