@@ -173,7 +173,11 @@ def layer_norm_gradient(operator: Operator, size: Preset) -> Rows:
 def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Backward passes of layers of networks that train with few images."""
     for why, shape, groups in (
-        ("ResNet-50 with group norm, stage 1", network_maps(size, 256, 56, 56, samples=2), GROUPS),
+        (
+            "ResNet-50 with group normalisation, stage 1",
+            network_maps(size, 256, 56, 56, samples=2),
+            GROUPS,
+        ),
         ("Stable Diffusion, first blocks", network_maps(size, 320, 64, 64, samples=1), GROUPS),
         ("PoolFormer: all channels in one group", network_maps(size, 64, 56, 56, samples=2), 1),
     ):

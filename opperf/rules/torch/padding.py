@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from opperf.model import Argument, Operator
 from opperf.operations.uses import Array, Roles, Table, use
-from opperf.rules.configurations import MAPS, TAGS, WHY
+from opperf.rules.configurations import MAPS, OUTSIDE, TAGS, WHY
 from opperf.rules.image_shapes import COLOURS, FILTERS, network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
@@ -113,7 +113,12 @@ def _borders(size: Preset, axes: int, repeats: bool) -> tuple[Border, ...]:
     maps = network_maps(size, 256, 64, 64, samples=2)
     if repeats:
         return (
-            Border(frames, (0, 0, 2, 2), "RAFT: a film's frames, to a multiple of eight pixels"),
+            Border(
+                frames,
+                (0, 0, 2, 2),
+                "RAFT: a film's frames, to a multiple of eight pixels",
+                (OUTSIDE,),
+            ),
             Border(maps, (1,) * 4, "maps before CycleGAN's enlargement by a filter", (MAPS,)),
         )
     why = "maps of CycleGAN's residual blocks, before a kernel of 3 x 3"

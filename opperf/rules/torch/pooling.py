@@ -70,7 +70,7 @@ MEANS = {
         Pool("Inception v3, in the blocks of 35 x 35 pixels", (192, 35, 35), 3, pad=1),
     ),
     3: (
-        Pool("a DenseNet for videos, the first transition", (128, 8, 28, 28), 2, 2),
+        Pool("dense blocks for videos, the first transition", (128, 8, 28, 28), 2, 2),
         Pool(
             "an inception block's branch of means, for videos",
             (64, 16, 28, 28),
