@@ -17,7 +17,7 @@ from opperf.rules.jax.lax_elementwise import with_narrow_indices
 from opperf.rules.jax.properties import INDEX
 from opperf.rules.llama import feed_forward, prompt
 from opperf.rules.registering import Families, Rows
-from opperf.rules.shapes import FEW, Shape, in_cache, square, tall, tiny
+from opperf.rules.shapes import FEW, Shape, square, tall, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -164,10 +164,9 @@ OF_ONE: dict[str, tuple[Fill, str]] = {
 
 @FAMILIES.add(*OF_ONE)
 def of_one(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, one that stays in cache, and few elements."""
+    """A matrix, and few elements."""
     fill, why = next(OF_ONE[name] for name in operator.names if name in OF_ONE)
-    for shape, text in ((square(size), why), (in_cache(size), "a smaller matrix, in cache")):
-        yield {"x": tensor(*shape, fill=fill), WHY: text}
+    yield {"x": tensor(*square(size), fill=fill), WHY: why}
     yield {"x": tensor(*tiny(size), fill=fill), **FEW}
 
 

@@ -201,7 +201,9 @@ VARIANTS: dict[str, Variants] = {
         "a number for each element of a square matrix": call(data=fixed(*square(size))),
         "a number for each row, as positions of tokens": call(data=fixed(*tall(size)), axis=0),
     },
-    "_contrib_getnnz": lambda size: {"how many words some documents have": call(data=text(size))},
+    "_contrib_getnnz": lambda size: {
+        "how many words each document has": call(data=text(size), axis=1)
+    },
     "_npi_share_memory": lambda size: {
         f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}": call(
             a=tensor(*square(size), fill=POSITIVE), b=fixed(*square(size))

@@ -235,32 +235,33 @@ def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 BORDERS_BY_WORD = {
     "conv1d": (
-        ("TCN, a dilated layer, border by word", "same", (64, 400), 64, 3, 2),
-        ("16 channels of EEG, filter of 51 samples, border by word", "same", (16, 512), 16, 51, 1),
+        ("TCN, a dilated layer", "same", (64, 400), 64, 3, 2, True),
+        ("16 channels of EEG, filter of 51 samples", "same", (16, 512), 16, 51, 1, True),
     ),
     "conv2d": (
-        ("Keras's VGG-16, second block, border by word", "same", (128, 112, 112), 128, 3, 1),
-        ("Keras's Inception v3, second layer, no border", "valid", (32, 149, 149), 32, 3, 1),
-        ("EfficientNet-B0, the head's 1 x 1, border by word", "same", (320, 7, 7), 1280, 1, 1),
+        ("Keras's VGG-16, second block", "same", (128, 112, 112), 128, 3, 1, True),
+        ("Keras's Inception v3, second layer, no border", "valid", (32, 149, 149), 32, 3, 1, False),
+        ("EfficientNet-B0, the head's 1 x 1", "same", (320, 7, 7), 1280, 1, 1, False),
     ),
     "conv3d": (
-        ("nnU-Net, the first stage on a patch, border by word", "same", (32, 16, 32, 32), 32, 3, 1),
-        ("3D U-Net, the second layer on a patch, no border", "valid", (32, 16, 32, 32), 64, 3, 1),
+        ("nnU-Net, the first stage on a patch", "same", (32, 16, 32, 32), 32, 3, 1, True),
+        ("3D U-Net, second layer, no border", "valid", (32, 16, 32, 32), 64, 3, 1, True),
     ),
 }
-"""By operator: why, the border, a sample's extents, filters, the kernel's extent, its dilation."""
+"""By operator: why, the border, a sample's extents, filters, the kernel's extent, its dilation, and
+whether there is a bias: batch normalisation has one of its own."""
 
 
 @FAMILIES.add(*(f"{name}.padding" for name in BORDERS_BY_WORD), replaces="the border is a word")
 def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers with the word for the border that keeps the extents, and with that for none."""
-    for why, border, sample, filters, kernel, dilation in BORDERS_BY_WORD[operator.name]:
+    for why, border, sample, filters, kernel, dilation, biased in BORDERS_BY_WORD[operator.name]:
         channels, *sides = sample
         yield {
             WHY: why,
             "input": tensor(*network_maps(size, channels, *sides, samples=4)),
             "weight": tensor(filters, channels, *(kernel,) * len(sides)),
-            "bias": tensor(filters),
+            **({"bias": tensor(filters)} if biased else {}),
             "padding": border,
             **({"dilation": (dilation,) * len(sides)} if dilation > 1 else {}),
         }
