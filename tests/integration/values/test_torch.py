@@ -41,6 +41,12 @@ def is_padded(case: Case) -> bool:
     return any(spec.layout in ("nested", "jagged") for _, spec in case.tensors())
 
 
+def is_in_any_order(case: Case) -> bool:
+    """Whether equal elements are sorted, whose order is any where it is not asked to be stable."""
+    ties = any(spec.dtype == "int64" for _, spec in case.tensors())
+    return case.label in ("argsort", "sort") and ties
+
+
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     # NumPy has no bfloat16.
@@ -48,7 +54,8 @@ def comparison() -> Comparison:
         name: [
             case
             for case in found
-            if not is_padded(case) and case.arguments.get("dtype") != "bfloat16"
+            if not (is_padded(case) or is_in_any_order(case))
+            and case.arguments.get("dtype") != "bfloat16"
         ]
         for name, found in planned(FRAMEWORK).items()
     }
