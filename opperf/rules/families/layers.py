@@ -20,7 +20,7 @@ from opperf.rules.bert import (
 )
 from opperf.rules.configurations import TAGS, TOKENS, WHY
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, Shape, cube, in_cache, shapes, slim, square, tall, tiny
+from opperf.rules.shapes import FEW, Shape, cube, in_cache, shapes, slim, square, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PADDED, below, fixed, tensor, zipf
 from opperf.rules.variants import Row, add_rows
@@ -125,7 +125,6 @@ def classifiers(size: Preset) -> tuple[tuple[str, Shape], ...]:
     return (
         ("a classifier of about a thousand classes (ImageNet)", square(size)),
         ("a classifier of ten classes (CIFAR-10)", slim(size)),
-        ("a classifier of a hundred classes (CIFAR-100)", tall(size)),
     )
 
 

@@ -39,6 +39,9 @@ DIFFERENCES = {"_contrib_gradientmultiplier": SCALED}
 
 INDEX = "int64"
 
+CHANNELS, SKETCH = 512, 8192
+"""Of compact bilinear pooling: channels of VGG-16's last maps, and numbers that they become."""
+
 CASTS = (
     (("float16", "float32"), "between single and half precision, for mixed precision"),
     (("float64", "float32"), "to another precision, as to double for long sums"),
@@ -154,19 +157,19 @@ ONE_ROW: dict[str, Row] = {
         WHY: "the rows of an embedding that a batch uses, as a parameter server sends them",
     },
     "_contrib_fft": lambda size: {
-        "data": tensor(*square(size)),
+        "data": tensor(size.extent(128), SKETCH),
         WHY: "rows to spectra: the sketches in compact bilinear pooling",
     },
     "_contrib_ifft": lambda size: {
-        "data": tensor(square(size)[0], 2 * square(size)[1]),
+        "data": tensor(size.extent(128), 2 * SKETCH),
         WHY: "spectra back to rows: the products in compact bilinear pooling",
     },
     "_contrib_count_sketch": lambda size: {
-        "data": tensor(*square(size)),
-        "h": fixed(1, square(size)[1], fill=below(square(size)[1] // 4)),
-        "s": fixed(1, square(size)[1], fill=SIGNS),
-        "out_dim": square(size)[1] // 4,
-        WHY: "rows sketched in a quarter of their length, for compact bilinear pooling",
+        "data": tensor(size.extent(784), CHANNELS),
+        "h": fixed(1, CHANNELS, fill=below(SKETCH)),
+        "s": fixed(1, CHANNELS, fill=SIGNS),
+        "out_dim": SKETCH,
+        WHY: "compact bilinear pooling: VGG-16's channels at each place, to 8192 numbers",
     },
     "_npi_fill_diagonal": lambda size: {
         "a": fixed(*square(size)),
