@@ -57,10 +57,8 @@ ACCUMULATED = (
     "along each row, as separate series: elements are adjacent in memory",
     "the whole matrix as one vector: a single chain of results",
     "down long columns, as a few long series side by side",
-    "the last of four axes: many short chains",
-    "the middle of three axes, as the time steps of each sequence, for those up to each",
 )
-"""Why tensors are accumulated, in the same order."""
+"""Why tensors are accumulated, in the same order; other shapes take as long for an element."""
 
 SEARCHED = (
     "each column, as the extreme sample of each feature: elements are a row apart in memory",
@@ -97,9 +95,10 @@ def whys_of(name: str) -> tuple[str, ...]:
 
 def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, ...]:
     """Shapes, each with one axis or none: a matrix along each and both, for the cost of memory
-    order; a narrow one along the first, heads along the last and tokens along the middle."""
+    order; a narrow one along the first, heads along the last and tokens along the middle; as many
+    as there are lines of why."""
     shapes = *[square(size)] * 3, tall(size), heads(size), few_sentences(size)
-    rows = zip(shapes, (0, 1, None, 0, 3, 1), whys, strict=True)
+    rows = zip(shapes, (0, 1, None, 0, 3, 1), whys, strict=False)
     return tuple(Reduced(*row) for row in rows)
 
 

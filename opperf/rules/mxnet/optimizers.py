@@ -127,26 +127,27 @@ def uncorrected(operator: Operator, made: Arguments, why: str) -> Iterator[Argum
 
 def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:
     """Shapes of parameters: a large one, one that caches hold, and a very small one."""
-    early, scale = resnet_50(size)[CONVOLUTION], resnet_50(size)[-NORM]
+    weights, bias, *_ = feed_forward(size)
+    early = resnet_50(size)[CONVOLUTION]
     return (
-        (feed_forward(size)[0], "BERT's feed-forward weights"),
+        (weights, "BERT's feed-forward weights"),
         (early, "a 3 x 3 layer of ResNet-50's first stage, which caches hold"),
-        (scale, f"the scale of ResNet-50's last normalisation: {MOSTLY_DISPATCH}"),
+        (bias, f"the bias inside BERT's feed-forward block: {MOSTLY_DISPATCH}"),
     )
 
 
 CONVOLUTION = 6
 """Position of ResNet-50's first 3 x 3 layer among its parameters."""
-NORM = 4
-"""Position of the scale of its last normalisation, from the end."""
+LAYERS = 54
+"""Its layers with weights."""
 
 
 @FAMILIES.add("multi_lars")
 def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Learning rates of as many layers as ResNet-50 has tensors of weights."""
-    layers = size.extent(161)
+    """Learning rates of the weights of ResNet-50: LARS scales no biases and no scales of norms."""
+    layers = size.extent(LAYERS)
     rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
-    why = "the learning rates of all of ResNet-50's parameters"
+    why = "the learning rates of all of ResNet-50's layers, where one call may have as many"
     made = {**rates, **select_values(operator, {**VALUES, "eta": 0.001})}
     yield {**made, WHY: why, TAGS: (OUTSIDE,)}
 
@@ -172,6 +173,15 @@ def convolution_groups(size: Preset) -> tuple[Group, ...]:
     )
 
 
+def layer_groups(size: Preset) -> tuple[Group, ...]:
+    """Layers of it in half precision, in which MXNet keeps no norm's parameters."""
+    layers = [shape for shape in resnet_50(size) if len(shape) > 2]
+    return (
+        (tuple(layers[-AGGREGATED:]), "the last four layers of ResNet-50's last stage"),
+        (tuple(layers[1 : 1 + AGGREGATED]), "the first four layers of ResNet-50's first stage"),
+    )
+
+
 def transformer_groups(size: Preset) -> tuple[Group, ...]:
     """Parameters of a network for text."""
     projections = bert_layer(size)[:AGGREGATED]
@@ -187,11 +197,12 @@ def many_layers(size: Preset) -> tuple[Group, ...]:
 
 
 GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {
+    "mp_sgd": layer_groups,
     "sgd": convolution_groups,
     **dict.fromkeys(("adamw", "adabelief"), transformer_groups),
     **dict.fromkeys(("lamb", "lans"), many_layers),
 }
-"""Groups of parameters by a word of the operator's name."""
+"""Groups of parameters by a word of the operator's name, the first that it has."""
 
 SGD = ("weight", "grad")
 MOMENTUM, ADAM = (*SGD, "mom"), (*SGD, "mean", "var")
