@@ -96,7 +96,11 @@ def slice_axis(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("slice")
 def slices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Tensors, and a slice of each axis: of all but one the whole, but for a crop."""
+    """Tensors, and a slice of each axis: of all but one the whole, but for crops."""
+    rows, columns = square(size)
+    begins, ends = (rows // 4, columns // 4), (rows * 3 // 4, columns * 3 // 4)
+    why = "the middle of a matrix, as an image's crop: half of each long row"
+    yield {"data": tensor(rows, columns), "begin": begins, "end": ends, WHY: why}
     for why, (shape, axis, begin, end) in parts_of(size).items():
         begins = tuple(begin if at == axis else 0 for at in range(len(shape)))
         ends = tuple(end if at == axis else extent for at, extent in enumerate(shape))

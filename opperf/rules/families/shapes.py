@@ -162,7 +162,9 @@ ROWS: dict[str, Variants] = {
         "rows to BERT-large heads": call(x=tensor(*square(size)), shape=(square(size)[0], 16, -1))
     },
     "reshape_like": lambda size: {
-        TO_HEADS: call(x=tensor(*few_sentences(size)), like=fixed(*heads(size)))
+        "weights to the vector of all, as a second-order optimizer has them": call(
+            x=tensor(*square(size)), like=fixed(*vector(size))
+        )
     },
     "transpose": lambda size: {
         why: call(x=tensor(*shape), **({"axes": axes} if axes else {}))
