@@ -94,15 +94,16 @@ ROWS: dict[str, Variants] = {
         ),
     },
     "cast": lambda size: {
+        # The first is real, as numbers are whose shape a user gives.
+        "real numbers to integers, cut off, as coordinates to pixels": call(
+            x=tensor(*square(size), fill=between(0, square(size)[1]), dtype="float32"),
+            dtype="int32",
+        ),
         "images of eight bits to real numbers, before normalisation": call(
             x=fixed(*photographs(size), fill=below(256), dtype="uint8"), dtype="float32"
         ),
         "a mask to integers, as to count each sentence's tokens": call(
             x=fixed(*square(size), fill=PADDED, dtype="bool"), dtype="int32"
-        ),
-        "real numbers to integers, cut off, as coordinates to pixels": call(
-            x=tensor(*square(size), fill=between(0, square(size)[1]), dtype="float32"),
-            dtype="int32",
         ),
     },
     "linspace": spaced("points at equal distances, as a function is sampled"),

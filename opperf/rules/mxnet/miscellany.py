@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.deviations import SCALED
 from opperf.rules.engine import OUTPUT
@@ -17,12 +17,12 @@ from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, in_cache, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
+    SEQUENCE,
     SIGNS,
     Arguments,
     below,
     call,
     fixed,
-    literal,
     odds,
     same,
     sparse,
@@ -144,17 +144,11 @@ def alike(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"lhs": tensor(*shape), "rhs": fixed(*shape), WHY: why}
 
 
-def spread(rows: int, count: int) -> TensorSpec:
-    """So many places in ascending order, equally far apart."""
-    places = literal([place * rows // count for place in range(count)])
-    return fixed(count, fill=places, dtype=INDEX)
-
-
 ONE_ROW: dict[str, Row] = {
     "_sparse_retain": lambda size: {
         "data": sparse(ROWS, *table_shape(size), density=WHOLE, gradient=False),
-        "indices": spread(table_shape(size)[0], size.extent(1000)),
-        WHY: "the rows of an embedding that a batch uses, as a parameter server sends them",
+        "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
+        WHY: "an embedding's rows of the most frequent words, as a parameter server sends them",
     },
     "_contrib_fft": lambda size: {
         "data": tensor(size.extent(128), SKETCH),

@@ -68,11 +68,12 @@ def key_of(name: str) -> str:
 
 
 def family(operator: Operator, preset: Preset) -> Iterable[Arguments]:
-    """Inputs of recorded training runs: the most frequent and the most expensive."""
+    """Inputs of recorded training runs: the most frequent and the most expensive, but for those of
+    elementwise operators that are contiguous, of one shape: work that rules have."""
     label = next(name for name in operator.names if name in LABELS)
     accepted = {parameter.name for parameter in operator.parameters}
     for made in configurations(LABELS[label], preset, LEAST):
-        if accepted.issuperset(inputs_of(made)):
+        if accepted.issuperset(inputs_of(made)) and not is_flat(label.partition(".")[0], made):
             yield made
 
 
@@ -82,7 +83,15 @@ def label_of(key: str) -> str:
     return name if "." in name else f"{name}.{DEFAULT_OVERLOAD}"
 
 
-LABELS = {label_of(key): key for key in table()}
+REPEATED = frozenset(
+    {
+        *("aten::nll_loss_backward", "aten::nll_loss_forward"),
+        *("aten::upsample_bilinear2d.vec", "aten::upsample_bilinear2d_backward"),
+    }
+)
+"""Overloads whose recorded inputs are the kinds of work that their rule has."""
+
+LABELS = {label_of(key): key for key in table() if key not in REPEATED}
 """The overloads that have recorded inputs, each with its name in the dispatcher."""
 
 FAMILIES = Families(are_last=True)
@@ -148,13 +157,18 @@ PLACES: Mapping[str, Sequence[str]] = {
 """Other arguments that change nothing of the work, by operator."""
 
 
+def is_flat(operator: str, arguments: Arguments) -> bool:
+    """Whether an operator is elementwise, and its tensors are contiguous and of one shape."""
+    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
+    alike = len({spec.shape for spec in specs}) == 1 and not any(spec.strides for spec in specs)
+    return alike and operator in ELEMENTWISE.split()
+
+
 def kind(operator: str, arguments: Arguments) -> Arguments:
     """Returns the arguments without extents, and without what changes nothing of the work."""
     if operator in PRODUCTS:
         return arguments
-    each = operator in ELEMENTWISE.split()
-    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
-    flat = each and len({spec.shape for spec in specs}) == 1 and not any(x.strides for x in specs)
+    each, flat = operator in ELEMENTWISE.split(), is_flat(operator, arguments)
 
     def change(spec: TensorSpec) -> TensorSpec:
         axes = tuple(min(extent, 2) if each else 2 for extent in spec.shape)

@@ -84,7 +84,7 @@ EXACT = 8
 
 
 def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A tensor and its new extents; for an overload that takes them, the factors."""
+    """A tensor and its new extents; for an overload that takes them, exact factors."""
     data, output = roles["data"], as_list(roles["output_size"])
     if not _is_of(operator, data):
         return None
@@ -94,7 +94,7 @@ def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] 
     pairs = zip(output, data.shape[2:], strict=True)
     factors = tuple(after / before for after, before in pairs)
     if any(not (factor * EXACT).is_integer() for factor in factors):
-        return None
+        return {"input": data, "output_size": output, **_corners(roles), "scale_factors": None}
     return {"input": data, **_corners(roles), "scale_factors": factors}
 
 
