@@ -151,8 +151,12 @@ class TestFamily:
         assert LABELS.get(f"sum.{overload}", "") == key
 
     def test_has_the_inputs_of_its_overload(self):
-        found = list(family(operator("relu", "self", overload="default"), DEFAULT))
-        assert found == configurations("aten::relu", DEFAULT, LEAST) != []
+        found = list(family(operator("max", "self", "dim", "keepdim", overload="dim"), DEFAULT))
+        assert found == configurations("aten::max.dim", DEFAULT, LEAST) != []
+
+    def test_contiguous_elementwise_work_is_the_rules(self):
+        assert configurations("aten::relu", DEFAULT, LEAST)
+        assert list(family(operator("relu", "self", overload="default"), DEFAULT)) == []
 
     def test_has_nothing_for_arguments_that_the_operator_has_not(self):
         assert list(family(operator("relu", "input", overload="default"), DEFAULT)) == []
