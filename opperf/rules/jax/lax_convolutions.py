@@ -21,7 +21,7 @@ from opperf.rules.image_shapes import channels_last as last
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, tensor
+from opperf.rules.values import Arguments, tensor, without_gradients
 from opperf.rules.variants import add_rows
 
 SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
@@ -139,7 +139,13 @@ def convolution_arguments(operator: Operator, roles: Roles) -> dict[str, Argumen
         if not takes_pairs:
             return None
         made["rhs_dilation"] = dilation
-    return {**made, "feature_group_count": groups} if groups != 1 else made
+    if groups == 1:
+        return made
+    weight = roles["weight"]
+    assert isinstance(weight, TensorSpec)
+    made["feature_group_count"] = groups
+    # XLA has a gradient of depthwise layers; that of other groups takes half a minute on a CPU.
+    return made if weight.shape[1] == 1 else without_gradients(made)
 
 
 def transposed_roles(
