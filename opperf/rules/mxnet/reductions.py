@@ -28,7 +28,7 @@ from opperf.rules.mxnet.sparse import OWN, differentiated, rows
 from opperf.rules.registering import Families
 from opperf.rules.shapes import square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.values import AT_LEAST_SINGLE, Arguments, fixed, tensor
 from opperf.rules.variants import Variants, add_rows
 
 
@@ -71,7 +71,11 @@ def percentile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument
     share = roles["share"]
     name = "q" if isinstance(share, TensorSpec) else "q_scalar"
     axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
-    return {"a": roles["x"], name: percentages(share), **axes}
+    shares = percentages(share)
+    if isinstance(shares, TensorSpec):
+        # MXNet dies of those in half precision.
+        shares = msgspec.structs.replace(shares, dtype=AT_LEAST_SINGLE)
+    return {"a": roles["x"], name: shares, **axes}
 
 
 def average_roles(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str, Any]:
