@@ -146,7 +146,6 @@ def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 DISTANCES = (
     "distances to the 1024 entries of a codebook, to each of which a vector is assigned softly",
     "distances to the centres of ten clusters, as soft k-means assigns each of many vectors",
-    "distances to the centres of a hundred clusters",
     "attention by the distances of queries and keys, of heads as BERT-base's",
     "attention by such distances, over each sentence's own tokens",
     "distances to the vectors of all words of a vocabulary, to the nearest of which one rounds",

@@ -43,7 +43,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 }
 """JAX's names of the arguments of NumPy's functions, where they differ."""
 
-LACKING = frozenset({"in1d"})
+LACKING = frozenset({"in1d", "trapz"})
 """NumPy's functions that JAX does not have, beside all that draw random numbers."""
 
 COPIED: Mapping[str, Family | None] = {

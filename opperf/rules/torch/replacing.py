@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from opperf.model import Argument, Fill, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, UNITS, WIDTH, few_sentences, layer_width, scores, tokens
 from opperf.rules.configurations import DTYPE
-from opperf.rules.deviations import NotFinite
 from opperf.rules.families.indexing import FEATURES, indices, mask, nodes, shuffled
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, Rows
@@ -19,8 +18,6 @@ from opperf.rules.values import NORMAL, ZEROS, Arguments, call, fixed, named, te
 from opperf.rules.variants import Variants, add_rows
 
 FAMILIES = Families()
-
-NOT_FINITE = dict.fromkeys(("masked_fill", "masked_fill_"), NotFinite("models mask with infinity"))
 
 
 CACHED = 1024

@@ -50,6 +50,7 @@ BY_DTYPE = {
         ),
         Exempt(MASK, "few elements, of which none is drawn as missing", "isnan"),
         Exempt(NOT_FINITE, "exponentials of angles that are imaginary", "cos sin"),
+        Exempt(WITHOUT_IMAGINARY_PART, "edges of bins, which are real", "histogram histogramdd"),
         Exempt(WITHOUT_IMAGINARY_PART, "a norm, in the dtype of the matrix", "linalg.cond"),
         Exempt(WITHOUT_IMAGINARY_PART, "the sign of the real part, before NumPy 2", "sign"),
     )
