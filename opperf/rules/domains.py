@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Fill
-from opperf.rules.shapes import Shape, column, slim, square, tiniest, tiny
+from opperf.model import Argument, Fill
+from opperf.rules.shapes import FEW, FEW_ITERATED, Shape, column, slim, square, tiniest, tiny
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -205,6 +205,9 @@ BOUND_BY_ARITHMETIC = frozenset(
 )
 """Functions that take longer than any order of elements in memory, in cache or not."""
 
+ITERATED = SLOWEST | {"betainc", "expi", "gammainc", "gammaincc", "hyp1f1", *DERIVATIVES}
+"""Functions that a framework computes by a loop until the slowest element converges."""
+
 COSTLY = SLOW | SLOWEST | {"airy_ai", "bessel_y0"}
 """Functions of which `tiny` takes more than twice as long as one element, and so as the call."""
 
@@ -212,6 +215,11 @@ COSTLY = SLOW | SLOWEST | {"airy_ai", "bessel_y0"}
 def fewest(name: str, size: Preset) -> Shape:
     """The shape that shows the overhead of a function's call."""
     return tiniest(size) if name in COSTLY else tiny(size)
+
+
+def notes_of_fewest(name: str) -> dict[str, Argument]:
+    """Why these few elements are measured."""
+    return FEW_ITERATED if name in ITERATED else FEW
 
 
 def largest(name: str, size: Preset) -> Shape:

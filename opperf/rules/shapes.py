@@ -93,6 +93,11 @@ MOSTLY_DISPATCH = "mostly dispatch"
 DISPATCH = f"a column of few elements: {MOSTLY_DISPATCH}"
 
 FEW: dict[str, Argument] = {WHY: DISPATCH, TAGS: (TINY,)}
+FEW_ITERATED: dict[str, Argument] = {
+    WHY: "a column of few elements: a call and its iterations",
+    TAGS: (TINY,),
+}
+"""The same of functions that a framework computes by a loop, which takes longer than the call."""
 
 
 def shapes(size: Preset) -> tuple[Shape, Shape]:

@@ -12,7 +12,17 @@ from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import WHOLE_DTYPE
 from opperf.rules.registering import Families
-from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, Shape, features, line, square, tiniest, tiny
+from opperf.rules.shapes import (
+    FEW,
+    FEW_ITERATED,
+    MOSTLY_DISPATCH,
+    Shape,
+    features,
+    line,
+    square,
+    tiniest,
+    tiny,
+)
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -70,6 +80,8 @@ class Fills(NamedTuple):
     """Parameters in which the sums have no derivative."""
     slow_sums: bool = False
     """Whether a sum or its derivative, a series, takes a microsecond for each element."""
+    iterates: bool = True
+    """Whether a slow sum is a loop."""
 
 
 DISTRIBUTIONS: dict[str, Fills] = {
@@ -94,7 +106,10 @@ DISTRIBUTIONS: dict[str, Fills] = {
     "poisson": Fills(COUNTS, {"mu": between(0.5, 10.0)}, is_discrete=True, slow_sums=True),
     "student_t": Fills(NORMAL, {"df": ABOVE_ONE, **LOC_AND_SCALE}),
     "truncated_normal": Fills(
-        between(-1.0, 1.0), {**ENDS, "loc": between(-0.1, 0.1), "scale": POSITIVE}, slow_sums=True
+        between(-1.0, 1.0),
+        {**ENDS, "loc": between(-0.1, 0.1), "scale": POSITIVE},
+        slow_sums=True,
+        iterates=False,
     ),
     "uniform": Fills(PROBABILITY, INTERVAL),
     "von_mises": Fills(ANGLES, {"kappa": POSITIVE}),
@@ -152,7 +167,8 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         if function in INVERSES and optional and not is_flat:
             wanted.append((shape, shape, {WHY: STANDARD}, True))
         few = tiniest(size) if one.slow_sums and function in SUMS else tiny(size)
-        wanted.append((few, few, FEW, not is_flat))
+        notes = FEW_ITERATED if one.slow_sums and one.iterates and function in SUMS else FEW
+        wanted.append((few, few, notes, not is_flat))
         for points, parameters, notes, standard in wanted:
             made = parameters_of(one, function, parameters, standard)
             point = points_of(one, function, points)

@@ -26,6 +26,7 @@ from opperf.rules.domains import (
     Pair,
     fewest,
     largest,
+    notes_of_fewest,
 )
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
@@ -77,7 +78,7 @@ def of_one(
     """Shapes for operations of one time for every element, each with why; fewer for slow ones."""
     if name in SLOW | SLOWEST:
         shapes: dict[Shape, Roles] = {largest(name, size): {WHY: OF_SLOW}}
-        shapes.setdefault(fewest(name, size), FEW)
+        shapes.setdefault(fewest(name, size), notes_of_fewest(name))
     elif name in BOUND_BY_ARITHMETIC - {"power"}:  # A power by a number may be one product.
         shapes = {square(size): {WHY: BOUND}, fewest(name, size): FEW}
     else:

@@ -62,7 +62,7 @@ def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {
         "condition": fixed(size.images, 1, 1, other[-1], fill=PADDED, dtype="bool"),
         "x": tensor(size.images, *other),
-        "y": tensor(1, 1, 1, 1),
+        "y": fixed(1, 1, 1, 1),
         WHY: "BERT-base's attention scores, those of padding replaced by one number",
     }
 

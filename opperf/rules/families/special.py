@@ -8,7 +8,15 @@ from opperf.model import Fill, TensorSpec
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import DERIVATIVES, DOMAINS, PAIRS, WHOLE_DTYPE, fewest, largest
+from opperf.rules.domains import (
+    DERIVATIVES,
+    DOMAINS,
+    PAIRS,
+    WHOLE_DTYPE,
+    fewest,
+    largest,
+    notes_of_fewest,
+)
 from opperf.rules.families.elementwise import TO_TENTHS, of_one
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, MOSTLY_DISPATCH, Shape, line
@@ -52,7 +60,8 @@ def of_two(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     first, second = operation.inputs
     alike: Roles = {WHY: "two tensors of one shape: both vary from element to element"}
     summed: Roles = {WHY: "a matrix and a row: the row's gradient is a sum over all others"}
-    rows = [(shape, shape, alike), (shape, (1, shape[-1]), summed), (few, few, FEW)]
+    called = notes_of_fewest(operation.name)
+    rows = [(shape, shape, alike), (shape, (1, shape[-1]), summed), (few, few, called)]
     if operation.name not in FIRST_WITHOUT_GRADIENT:
         del rows[1]
     for left, right, notes in rows:
@@ -120,7 +129,7 @@ def of_parameters(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
     """Parameters, whose derivatives frameworks lack, and a tensor, of one shape."""
     fills, use = PARAMETRISED[operation.name]
     shapes: dict[Shape, Roles] = {largest(operation.name, size): {WHY: use}}
-    shapes.setdefault(fewest(operation.name, size), FEW)
+    shapes.setdefault(fewest(operation.name, size), notes_of_fewest(operation.name))
     for shape, notes in shapes.items():
         made: Roles = {
             role: fixed(*shape, fill=fill, dtype=WHOLE_DTYPE if role == "order" else REQUESTED)

@@ -120,7 +120,16 @@ SORTED = "Llama 3, all 128,256 tokens of each of eight texts in order, for top-p
 SUMMED = "Llama 3, probabilities of 128,256 tokens summed up, for top-p sampling"
 GREEDY = "Llama 3, the best of 128,256 tokens for each of eight texts, greedily"
 LARGEST = "Llama 3, the largest of 128,256 logits for each of eight texts, before a softmax"
-RECURRENT = "a linear recurrence over 2048 tokens, a step each: bound by the loop"
+RECURRENT = "a linear recurrence over 2048 tokens"
+
+
+def recurrence(size: Preset) -> Iterable[Arguments]:
+    """A loop over tokens of little work in each step."""
+    made = call(f=body("decayed_sum"), init=tensor(1, 1024), xs=tensor(prompt(size), 1, 1024))
+    yield {**made, WHY: f"{RECURRENT}, a step each: bound by the loop"}
+    yield {**made, "unroll": 4, WHY: f"{RECURRENT}, four steps of the loop written out"}
+    yield half(f"{RECURRENT} in bfloat16: on a CPU, XLA converts all of them in each step", **made)
+
 
 ROWS: dict[str, Row | Variants] = {
     "nn.dot_product_attention": attention,
@@ -147,9 +156,7 @@ ROWS: dict[str, Row | Variants] = {
     "lax.argmax": lambda size: half(GREEDY, operand=logits(size), axis=1, index_dtype=INDEX),
     "jnp.max": lambda size: half(LARGEST, a=logits(size), axis=-1, keepdims=True),
     "lax.reduce_max": lambda size: half(LARGEST, operand=logits(size), axes=(1,)),
-    "lax.scan": lambda size: half(
-        RECURRENT, f=body("decayed_sum"), init=tensor(1, 1024), xs=tensor(prompt(size), 1, 1024)
-    ),
+    "lax.scan": recurrence,
     "lax.associative_scan": lambda size: half(
         "RecurrentGemma 2B's recurrence h = a h + b over 2048 tokens, in parallel",
         fn=body("linear_recurrence"),

@@ -56,8 +56,6 @@ def scanned(size: Preset) -> Rows:
             f=body("decayed_sum"), init=tensor(batch, width), xs=tensor(time, batch, width)
         ),
         "a plain recurrent layer, a product of matrices in each step": call(**recurrent),
-        "the same layer, four steps of the loop written out": call(**recurrent, unroll=4),
-        "the backward half of a bidirectional layer": call(**recurrent, reverse=True),
     }
 
 

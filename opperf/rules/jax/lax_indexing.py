@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from opperf.model import Fill, Function, Operator, TensorSpec
 from opperf.model import Mapping as Fields
-from opperf.rules.bert import HEADS, WIDTH
-from opperf.rules.configurations import WHY
+from opperf.rules.bert import HEADS, WIDTH, layer_width
+from opperf.rules.configurations import DTYPE, WHY
 from opperf.rules.families.indexing import FEATURES, mask, nodes
 from opperf.rules.jax.properties import INDEX, body
+from opperf.rules.llama import HALF, prompt
 from opperf.rules.registering import Families, Rows, entry_of
 from opperf.rules.shapes import line, square, tall
 from opperf.rules.sizes import Preset
@@ -24,6 +25,7 @@ from opperf.rules.values import (
     named,
     tensor,
     tensors,
+    zipf,
 )
 from opperf.rules.variants import Variants, add_rows
 
@@ -54,6 +56,7 @@ def gathered(size: Preset) -> Rows:
     rows, columns = tall(size)
     (count,) = line(size)
     side = square(size)[0]
+    words, width = size.extent(32_000), layer_width(size, 2048)
     batch, length, window = size.batch, size.extent(16000, least=640), 400
     table = call(
         operand=tensor(rows, columns),
@@ -63,7 +66,13 @@ def gathered(size: Preset) -> Rows:
     )
     return {
         "rows of a table at random, such as word vectors: short copies": table,
-        "rows of a table without a check of the indices": {**table, "mode": IN_RANGE},
+        "TinyLlama 1.1B, vectors of 2048 tokens as often as in text: no check of the indices": {
+            "operand": fixed(words, width),
+            "start_indices": indices(prompt(size), 1, limit=words, fill=zipf(words)),
+            "dimension_numbers": Fields(ROWS),
+            **call(slice_sizes=(1, width), mode=IN_RANGE),
+            DTYPE: HALF,
+        },
         "single elements at rows and columns, as x[i, j]": call(
             operand=tensor(side, side),
             start_indices=indices(count, 2, limit=side),

@@ -157,6 +157,9 @@ REJECTED: dict[str, tuple[str, Arguments]] = {
 }
 """Parameters of distributions that are drawn by rejection or from several draws, each with why."""
 
+OF_GAMMA = frozenset(["beta", "chisquare", "f", "gamma", "generalized_normal", "loggamma", "t"])
+"""Those of gamma draws, each a loop on a CPU: of a thousand, each takes as long as of many."""
+
 
 def name_of(operator: Operator) -> str:
     """A function's name without its module."""
@@ -183,11 +186,12 @@ def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add(*(f"random.{name}" for name in REJECTED))
 def draw_few(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Fewer draws, of a matrix and of a vector."""
+    """Fewer draws, of a matrix, and of a vector where a call has no loop for each."""
     values = drawn(operator, REJECTED)
     yield {**values, "shape": few(size)}
-    vector = (size.extent(1000),)
-    yield {**values, "shape": vector, WHY: "a thousand draws, as a small simulation"}
+    if name_of(operator) not in OF_GAMMA:
+        vector = (size.extent(1000),)
+        yield {**values, "shape": vector, WHY: "a thousand draws, as a small simulation"}
 
 
 OF_EACH: dict[str, Variants] = {
