@@ -98,7 +98,8 @@ def slice_axis(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def slices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors, and a slice of each axis: of all but one the whole, but for crops."""
     rows, columns = square(size)
-    begins, ends = (rows // 4, columns // 4), (rows * 3 // 4, columns * 3 // 4)
+    begins: Shape = (rows // 4, columns // 4)
+    ends: Shape = (rows * 3 // 4, columns * 3 // 4)
     why = "the middle of a matrix, as an image's crop: half of each long row"
     yield {"data": tensor(rows, columns), "begin": begins, "end": ends, WHY: why}
     for why, (shape, axis, begin, end) in parts_of(size).items():
