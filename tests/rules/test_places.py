@@ -113,10 +113,12 @@ def test_places_are_no_part_of_cases_that_were_not_asked_for_them():
 
 @pytest.mark.skipif(not is_available("torch"), reason="torch is not installed")
 def test_recorded_inputs_and_derivations_have_their_own():
-    found = layers("torch", "gelu.default")
-    for place in found["recorded inputs"]:
+    recorded = layers("torch", "max.dim")["recorded inputs"]
+    assert recorded
+    for place in recorded:
         assert Path(place.file).suffix == ".json"
         assert text_at(place).startswith('{"count"')
+    found = layers("torch", "gelu.default")
     assert {place.text for place in found["derivation"]} >= {"in bfloat16"}
     assert all("FAMILIES.derive(" in text_at(place) for place in found["derivation"])
 

@@ -7,12 +7,23 @@ from collections.abc import Callable, Mapping
 from opperf.model import Fill, TensorSpec, iter_tensors
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import matrix_to_diagonalise
+from opperf.rules.families.sorting import LEVELS
 from opperf.rules.mxnet import matrices
 from opperf.rules.mxnet.miscellany import filled
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.registering import Family
 from opperf.rules.shapes import LIST_LENGTH, Shape, in_cache, line, square, vector
-from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, below, call, fixed, odds, tensor
+from opperf.rules.values import (
+    BOOLEAN,
+    NORMAL,
+    REQUESTED,
+    below,
+    between,
+    call,
+    fixed,
+    odds,
+    tensor,
+)
 from opperf.rules.variants import Row, Variants, add_rows
 
 MADE: dict[str, Family] = {}
@@ -66,6 +77,14 @@ ROWS: dict[str, Row | Variants] = {
     "numpy.einsum": lambda size: {
         str(row[WHY]): call(operands=(str(row["subscripts"]), *iter_tensors(row["data"])))
         for row in matrices.einsum(size)
+    },
+    # In a list of edges, MXNet finds the device of none.
+    "numpy.histogramdd": lambda size: {
+        "colours of pixels, in eight boxes along each axis": call(
+            sample=fixed(size.extent(65536), 3, fill=between(0, 1)),
+            bins=(LEVELS,) * 3,
+            range=((0.0, 1.0),) * 3,
+        )
     },
     "numpy.identity": lambda size: {"an identity, as a kernel's ridge": call(n=square(size)[0])},
     "numpy.lexsort": lambda size: {
