@@ -30,7 +30,8 @@ def test_the_argument_that_is_a_number_gets_one(name, overload, number, value):
     other = "exponent" if name == "pow" else "other"
     kinds = dict.fromkeys(("self", other), Kind.TENSOR) | {number: Kind.FLOAT}
     made = with_number(operator(name, overload, **kinds), SMALL)
-    assert len(made) == 3
+    # Two to the power of each is bound by arithmetic, in cache or not.
+    assert len(made) == (2 if (name, number) == ("pow", "self") else 3)
     for arguments in made:
         assert arguments[number] == value
         (rest,) = kinds.keys() - {number}

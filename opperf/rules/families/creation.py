@@ -50,9 +50,19 @@ def triangle(why: str) -> Variants:
     return lambda size: {why: call(rows=square(size)[0])}
 
 
-def spaced(why: str) -> Variants:
-    """The ends and the count of numbers at equal distances, or ratios."""
-    return lambda size: {why: call(start=1, stop=4, num=vector(size)[0])}
+def spaced(many: str, few: str, count: int) -> Variants:
+    """The ends of numbers at equal distances, or ratios, and how many: many, and the usual few."""
+    return lambda size: {
+        f"many {many}": call(start=1, stop=4, num=vector(size)[0]),
+        f"{few}: {MOSTLY_DISPATCH}": call(start=1, stop=4, num=count, **{TAGS: (TINY,)}),
+    }
+
+
+SPACED = {
+    "linspace": ("points at equal distances, as a function is sampled", "a plot's axis", 1000),
+    "logspace": ("points at equal ratios, as a spectrum's frequencies", "penalties to try", 50),
+}
+"""Why numbers are made between two, by operator: many of them, and few, and how many are few."""
 
 
 def lengths(size: Preset) -> list[int]:
@@ -106,8 +116,7 @@ ROWS: dict[str, Variants] = {
             x=fixed(*square(size), fill=PADDED, dtype="bool"), dtype="int32"
         ),
     },
-    "linspace": spaced("points at equal distances, as a function is sampled"),
-    "logspace": spaced("points at equal ratios, as the frequencies of a spectrum"),
+    **{name: spaced(*points) for name, points in SPACED.items()},
     "full_like": lambda size: {
         "a matrix of one number, as a first state": call(x=fixed(*square(size)), value=2.0),
         "a smaller one, which stays in cache, as labels": call(x=fixed(*in_cache(size)), value=2.0),

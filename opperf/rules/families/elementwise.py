@@ -79,7 +79,7 @@ def of_one(
     if name in SLOW | SLOWEST:
         shapes: dict[Shape, Roles] = {largest(name, size): {WHY: OF_SLOW}}
         shapes.setdefault(fewest(name, size), notes_of_fewest(name))
-    elif name in BOUND_BY_ARITHMETIC - {"power"}:  # A power by a number may be one product.
+    elif name in BOUND_BY_ARITHMETIC:
         shapes = {square(size): {WHY: BOUND}, fewest(name, size): FEW}
     else:
         large, small = square(size), in_cache(size)
@@ -190,6 +190,9 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield from pairs(name, [large], Pair(DIVISORS[name], DIVISORS[name]))
     elif name in BOUND_BY_ARITHMETIC:
         yield from pairs(name, [alike, others[0]])
+    elif name == "isclose":
+        # Its several passes take longer than any broadcast.
+        yield from pairs(name, [alike, of_one_element, ShapePair(tiny(size), tiny(size), FEW)])
     elif PAIRS.get(name) in (LOGICAL_PAIR, BITWISE_PAIR):
         # One element would decide every result of a logical operation.
         few = [] if PAIRS[name] == LOGICAL_PAIR else [of_one_element]

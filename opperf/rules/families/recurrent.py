@@ -69,9 +69,12 @@ SMALL = {
 }
 """By operation, what a network of the default extents is."""
 
+AWD_LSTM = Network(
+    "AWD-LSTM, the last layer", "lstm", 400, layers=1, steps=35, sequences=8, width=1150
+)
 NETWORKS = (
     *(Network(why, kind) for kind, why in SMALL.items()),
-    Network("AWD-LSTM, the last layer", "lstm", 400, layers=1, steps=35, sequences=8, width=1150),
+    AWD_LSTM,
     Network("Tacotron 2, the encoder", "lstm", 256, layers=1, directions=2, sequences=8, width=512),
     Network("GNMT, its decoder's layer: one word of a text", "lstm", 1024, layers=1, one_step=True),
     Network("Deep Speech 2, one way, few frames", "gru", 800, layers=1, steps=12, sequences=8),

@@ -9,10 +9,18 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles, Use, as_list, use
 from opperf.rules.bert import few_sentences
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import TAGS, TINY, WHY
 from opperf.rules.image_shapes import network_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, cube, decimal_below, prime_below, square, vector
+from opperf.rules.shapes import (
+    MOSTLY_DISPATCH,
+    Shape,
+    cube,
+    decimal_below,
+    prime_below,
+    square,
+    vector,
+)
 from opperf.rules.sizes import Preset
 from opperf.rules.values import COMPLEX, REQUESTED, tensor
 
@@ -39,6 +47,7 @@ def cosine_transform(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
 
 HALF_SPECTRUM = ("hermitian_fourier_transform", "inverse_real_fourier_transform")
 """Transforms of half a spectrum, whose other half follows by symmetry."""
+OF_SPECTRA = ("inverse_fourier_transform", *HALF_SPECTRUM)
 OF_REAL = ("inverse_hermitian_fourier_transform", "real_fourier_transform")
 ALL_THREE = (0, 1, 2)
 
@@ -61,17 +70,18 @@ def fourier_transform(operation: CanonicalOperation, size: Preset) -> Iterable[R
         ((rows, prime_below(columns)), LAST, "rows of a prime length: Bluestein's algorithm"),
         ((rows, columns), (0,), "the first axis, whose elements are a row apart in memory"),
         ((rows, columns), LAST_TWO, "both axes of one large matrix, as an image's"),
-        (maps, LAST_TWO, "feature maps of 32 channels, to be filtered by frequency"),
+        (maps, LAST_TWO, "feature maps of 32 channels, filtered by frequency"),
         (few_sentences(size), LAST_TWO, "sentences, along tokens and features: large, not square"),
         (cube(size), ALL_THREE, "a volume, as a crystal's density"),
-        (clips, (2, 3, 4), "channels of volumes, to be filtered by frequency"),
+        (clips, (2, 3, 4), "channels of volumes, filtered by frequency"),
     ):
         halves = operation.name in HALF_SPECTRUM
         own = halved(shape, axes) if halves else shape
         dtype = REQUESTED if operation.name in OF_REAL else COMPLEX
         # Without a length, the other half is that of an even one.
         odd: Roles = {"length": shape[axes[-1]]} if halves and shape[axes[-1]] % 2 else {}
-        yield {"x": tensor(*own, dtype=dtype), "axes": axes, **odd, WHY: why}
+        said = f"back from a spectrum: {why}" if operation.name in OF_SPECTRA else why
+        yield {"x": tensor(*own, dtype=dtype), "axes": axes, **odd, WHY: said}
     if operation.name == "fourier_transform":
         for shape, along_all, why in (
             ((rows, columns), LAST, "real signals to a whole spectrum, half of which is mirrored"),
@@ -115,5 +125,7 @@ def along(operation: str, data: str, named: str, usual: Shape | None) -> Use:
 
 @FAMILIES.operation("fourier_frequencies", "real_fourier_frequencies")
 def frequencies(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The length and the sampling interval of a long signal."""
+    """The lengths and the sampling intervals of a long signal, and of a window of sound."""
     yield {"count": vector(size)[0], "spacing": 1e-3, WHY: "a long signal's, as a plot's axis"}
+    why = f"a window's frequencies: {MOSTLY_DISPATCH}"
+    yield {"count": 1024, "spacing": 1 / 16000, WHY: why, TAGS: (TINY,)}

@@ -247,7 +247,11 @@ VARIANTS: dict[str, Variants] = {
         {"f": fixed(*square(size)), WHY: "along both axes, as the edges of an image"},
         {"f": fixed(*line(size)), WHY: "of one series, as speeds from positions"},
     ],
-    "unwrap": lambda size: {"a phase vocoder's phases": call(p=fixed(*square(size), fill=PHASES))},
+    "unwrap": lambda size: {
+        "a signal's phase, of which the slope is its frequency": call(
+            p=fixed(*line(size), fill=PHASES)
+        )
+    },
 }
 add_rows(FAMILIES.add, VARIANTS)
 

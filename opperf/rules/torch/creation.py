@@ -10,6 +10,7 @@ from opperf.operations.uses import Table, Use, merge, use
 from opperf.rules.bert import few_sentences, tokens
 from opperf.rules.configurations import OUTSIDE, TAGS, TINY, WHY
 from opperf.rules.deviations import UNWRITTEN
+from opperf.rules.families.creation import SPACED
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, square, tiny, vector
@@ -112,12 +113,6 @@ def made_new(why: str, **values: Argument) -> Variants:
     return lambda size: {why: call(self=fixed(*few_sentences(size)), size=square(size), **values)}
 
 
-SPACED = {
-    "linspace": "points at equal distances, as a function is sampled",
-    "logspace": "points at equal ratios, as the frequencies of a spectrum",
-}
-"""Why numbers are made between two, by operator."""
-
 FIRST, LAST = fixed(fill=literal(1.0)), fixed(fill=literal(4.0))
 ENDS: dict[str, tuple[Argument, Argument]] = {
     "Scalar_Tensor": (1.0, LAST),
@@ -127,9 +122,12 @@ ENDS: dict[str, tuple[Argument, Argument]] = {
 """Both ends, by the overload that takes one or both as a tensor."""
 
 
-def spaced(why: str, start: Argument, end: Argument) -> Variants:
-    """The configuration of many numbers between two."""
-    return lambda size: {why: call(start=start, end=end, steps=vector(size)[0])}
+def spaced(many: str, few: str, count: int, start: Argument, end: Argument) -> Variants:
+    """The configurations of many numbers between two, and of few."""
+    return lambda size: {
+        f"many {many}": call(start=start, end=end, steps=vector(size)[0]),
+        f"{few}: {MOSTLY_DISPATCH}": call(start=start, end=end, steps=count, **{TAGS: (TINY,)}),
+    }
 
 
 OWN: dict[str, Variants] = {
@@ -181,8 +179,8 @@ OWN: dict[str, Variants] = {
     },
     "scalar_tensor": lambda size: {f"a number in a graph: {MOSTLY_DISPATCH}": call(s=2.5)},
     **{
-        f"{name}.{overload}": spaced(why, *ends)
-        for name, why in SPACED.items()
+        f"{name}.{overload}": spaced(*points, *ends)
+        for name, points in SPACED.items()
         for overload, ends in ENDS.items()
     },
 }

@@ -76,7 +76,9 @@ def with_number(operator: Operator, size: Preset) -> list[Arguments] | NoInputs:
     """A tensor, and a number in place of the other; one use shows the overhead of a call."""
     made: list[Arguments] = []
     for own, chosen in uses_of(operator, OPERATIONS):
-        *several, few = shared.of_one(size, name=own.operation)
+        # A power by a number is a product: bound by memory.
+        is_cube = own.operation == "power" and operator.tensors[0].name == "self"
+        *several, few = shared.of_one(size, name="" if is_cube else own.operation)
         made += beside_number(operator, own, chosen, several if made else (*several, few))
     return made or NoInputs("no rule has values for it", searchable=True)
 

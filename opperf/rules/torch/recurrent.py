@@ -11,7 +11,7 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import ANYTHING, Array, Roles, Table, Use, Values, Written, merge, use
 from opperf.rules.configurations import WHY
-from opperf.rules.families.recurrent import GATES, NETWORKS, WITHIN, Network
+from opperf.rules.families.recurrent import AWD_LSTM, GATES, NETWORKS, WITHIN, Network
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.torch.roles import by_role
@@ -123,11 +123,12 @@ def on_cpu(spec: TensorSpec) -> TensorSpec:
 
 
 def packed_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments of layers over a packed batch; None for one step, all of one length."""
+    """The arguments of layers over a packed batch; None for one step or text in equal parts."""
     data = roles["data"]
     assert isinstance(data, TensorSpec)
     steps, sequences, width = data.shape
-    if steps == 1:
+    # One step, or AWD-LSTM, whose text is cut into parts of one length.
+    if steps == 1 or width == AWD_LSTM.input:
         return None
     sizes = sizes_of(steps, sequences)
     return {
