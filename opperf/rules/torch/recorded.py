@@ -121,7 +121,7 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
     operator = key.partition("::")[2].partition(".")[0]
     kinds: list[tuple[Arguments, int]] = []
     made: list[Arguments] = []
-    ratio = ALIKE if operator not in (*PRODUCTS, *ELEMENTWISE.split()) else math.inf
+    ratio = ALIKE if operator not in (*PRODUCTS, *ELEMENTWISE) else math.inf
     for entry, why in zip(entries, describe(entries, preset.name), strict=True):
         sized = {**entry["arguments"], **entry.get(preset.name, {})}
         arguments = with_gradients(operator, with_fills(operator, decode(sized)))
@@ -135,18 +135,26 @@ def configurations(label: str, preset: Preset, least: int = 0) -> list[Arguments
 PRODUCTS = ("addmm", "bmm", "convolution", "convolution_backward", "mm")
 """Operators whose extents decide which algorithm is fast: of a kind are those of equal ones."""
 
-ELEMENTWISE = """
-_to_copy abs add add_ clone copy_ cos div elu elu_backward eq fill_ gelu gelu_backward hardsigmoid
-hardsigmoid_backward hardswish_ hardswish_backward leaky_relu leaky_relu_ leaky_relu_backward lt
-masked_fill masked_fill_ maximum minimum mul mul_ neg pow relu relu_ rsqrt rsub select_backward sgn
-sigmoid sigmoid_backward sin slice_backward sub tanh tanh_backward threshold_backward where
-"""
+ELEMENTWISE = frozenset(
+    {
+        *("_to_copy", "abs", "add", "add_", "clone", "copy_", "cos", "div", "elu"),
+        *("elu_backward", "eq", "fill_", "gelu", "gelu_backward", "hardsigmoid"),
+        *("hardsigmoid_backward", "hardswish_", "hardswish_backward", "leaky_relu"),
+        *("leaky_relu_", "leaky_relu_backward", "lt", "masked_fill", "masked_fill_", "maximum"),
+        *("minimum", "mul", "mul_", "neg", "pow", "relu", "relu_", "rsqrt", "rsub"),
+        *("select_backward", "sgn", "sigmoid", "sigmoid_backward", "sin", "slice_backward"),
+        *("sub", "tanh", "tanh_backward", "threshold_backward", "where"),
+    }
+)
 """Operators that take as long for an element of one shape as of another."""
 
 ALIKE = 8
 """Largest ratio of the elements of two inputs of other operators that are the same kind of work."""
 
-UNREAD = "size input_size input_sizes output_size normalized_shape num_weights eps momentum"
+UNREAD = (
+    *("size", "input_size", "input_sizes", "output_size", "normalized_shape", "num_weights"),
+    *("eps", "momentum"),
+)
 """Arguments that are extents, and numbers that no branch depends on."""
 
 PLACES: Mapping[str, Sequence[str]] = {
@@ -161,14 +169,14 @@ def is_flat(operator: str, arguments: Arguments) -> bool:
     """Whether an operator is elementwise, and its tensors are contiguous and of one shape."""
     specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
     alike = len({spec.shape for spec in specs}) == 1 and not any(spec.strides for spec in specs)
-    return alike and operator in ELEMENTWISE.split()
+    return alike and operator in ELEMENTWISE
 
 
 def kind(operator: str, arguments: Arguments) -> Arguments:
     """Returns the arguments without extents, and without what changes nothing of the work."""
     if operator in PRODUCTS:
         return arguments
-    each, flat = operator in ELEMENTWISE.split(), is_flat(operator, arguments)
+    each, flat = operator in ELEMENTWISE, is_flat(operator, arguments)
 
     def change(spec: TensorSpec) -> TensorSpec:
         axes = tuple(min(extent, 2) if each else 2 for extent in spec.shape)
@@ -177,7 +185,7 @@ def kind(operator: str, arguments: Arguments) -> Arguments:
         fill = Fill(spec.fill.distribution)
         return TensorSpec(() if flat else axes, spec.dtype, fill, strides=order)
 
-    unread = (*UNREAD.split(), *PLACES.get(operator, ()), *(("other", "value") if each else ()))
+    unread = (*UNREAD, *PLACES.get(operator, ()), *(("other", "value") if each else ()))
     return {
         name: map_tensors(value, change)
         for name, value in arguments.items()

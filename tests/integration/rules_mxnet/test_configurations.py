@@ -49,10 +49,13 @@ def test_every_reason_for_excluded_is_one_a_rule_gives():
 @pytest.mark.parametrize("dtype", load("mxnet").dtypes)
 def test_nothing_is_cast_to_its_own_type(dtype):
     cast = load("mxnet").resolve("Cast")
+    dtypes = set()
     for inputs in inputs_for(cast, RULES, PRESETS["small"], dtype):
         data = inputs.arguments["data"]
         assert isinstance(data, TensorSpec)
         assert data.dtype != inputs.arguments["dtype"]
+        dtypes.add(data.dtype)
+    assert dtype in dtypes
 
 
 LAYERS = ("BatchNorm", "Dropout", "Pooling", "RNN")

@@ -3,14 +3,17 @@ what the canonical operation makes of its tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch.synonyms import CANONICAL  # noqa: E402
+from opperf.instruments.prepared import PreparedCase  # noqa: E402
 from opperf.model import Case  # noqa: E402
 from opperf.operations import OPERATIONS  # noqa: E402
 from opperf.rules.engine import rules_module  # noqa: E402
@@ -47,19 +50,39 @@ def is_in_any_order(case: Case) -> bool:
     return case.label in ("argsort", "sort") and ties
 
 
+def is_to_bfloat16(case: Case) -> bool:
+    """Whether the result is bfloat16, which NumPy does not have."""
+    return case.arguments.get("dtype") == "bfloat16"
+
+
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    # NumPy has no bfloat16.
-    cases = {
-        name: [
-            case
-            for case in found
-            if not (is_padded(case) or is_in_any_order(case))
-            and case.arguments.get("dtype") != "bfloat16"
-        ]
-        for name, found in planned(FRAMEWORK).items()
-    }
+def every_case() -> Mapping[str, Sequence[Case]]:
+    return planned(FRAMEWORK)
+
+
+@pytest.fixture(scope="module")
+def comparison(every_case: Mapping[str, Sequence[Case]]) -> Comparison:
+    def is_compared(case: Case) -> bool:
+        return not (is_padded(case) or is_in_any_order(case) or is_to_bfloat16(case))
+
+    cases = {name: list(filter(is_compared, found)) for name, found in every_case.items()}
     return Comparison(FRAMEWORK, array, cases, CONSTANT, lambda: torch.manual_seed(0))
+
+
+def test_casts_to_bfloat16_round_to_the_nearest(every_case: Mapping[str, Sequence[Case]]) -> None:
+    cast = {
+        case.id: case for found in every_case.values() for case in filter(is_to_bfloat16, found)
+    }
+    assert len(cast) >= 3
+    for case in cast.values():
+        with FRAMEWORK.scope(case):
+            prepared = PreparedCase(case, FRAMEWORK)
+            made, own = prepared.call(), prepared.arguments["self"].detach().numpy()
+        assert made.dtype == torch.bfloat16
+        bits = np.ascontiguousarray(own, np.float32).view(np.uint32)
+        # The upper half, of the even neighbour where the lower half is just between two.
+        nearest = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+        np.testing.assert_array_equal(made.detach().float().numpy(), nearest.view(np.float32))
 
 
 @pytest.mark.parametrize("group", GROUPS)
