@@ -62,10 +62,10 @@ class Network(NamedTuple):
 
 
 SMALL = {
-    "rnn_relu": "a small language model of plain units with ReLU: no gates",
-    "rnn_tanh": "a small language model of plain units with tanh: no gates, a costlier function",
-    "lstm": "a small language model of LSTM units: four gates, and a cell beside the state",
-    "gru": "a small language model of GRU units: three gates, and no cell",
+    "rnn_relu": "plain units with ReLU over a batch of texts: no gates",
+    "rnn_tanh": "plain units with tanh over a batch of texts: no gates, a costlier function",
+    "lstm": "LSTM units over a batch of texts: four gates, and a cell beside the state",
+    "gru": "GRU units over a batch of texts: three gates, and no cell",
 }
 """By operation, what a network of the default extents is."""
 

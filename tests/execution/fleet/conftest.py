@@ -15,7 +15,11 @@ class Nodes:
     def __init__(self, variables):
         from ray.cluster_utils import Cluster
 
-        self._variables = variables | {"RAY_USAGE_STATS_ENABLED": "0"}
+        # Ray would end workers while other tests take the machine's memory.
+        self._variables = variables | {
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_memory_monitor_refresh_ms": "0",
+        }
         with self._starting():
             self._cluster = Cluster(initialize_head=True, head_node_args=HEAD)
         self.address = self._cluster.address
