@@ -37,7 +37,7 @@ def streamed(folder):
 
 def wait_for(condition):
     """Returns whether a condition holds, or does within a time that no machine needs for it."""
-    for _ in range(1200):
+    for _ in range(6000):
         if condition():
             return True
         time.sleep(0.05)

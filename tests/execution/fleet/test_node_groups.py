@@ -65,7 +65,7 @@ def program(tmp_path):
     def made(name, source, **target):
         path = tmp_path / f"{name}.py"
         path.write_text(source)
-        settings = Settings(timeout_s=120)
+        settings = Settings(timeout_s=600)
         return Case(ScriptTarget(name, str(path), stop=5, **target), {}, settings, passes=())
 
     return made
