@@ -25,10 +25,14 @@ class SharedWorker(Worker):
         """Leave the process to the next command."""
 
 
+MOST = 5
+"""Processes that are kept: each has hundreds of megabytes, and several processes run tests."""
+
+
 @contextmanager
 def sharing() -> Iterator[Callable[..., Worker]]:
     """Yields what is used in place of `Worker`: one process for each framework and set of process
-    settings. They end at the end."""
+    settings. They end at the end, or once `MOST` others were used since."""
     started: dict[tuple[str, str, Cpus, bool], SharedWorker] = {}
 
     def given(
@@ -40,9 +44,13 @@ def sharing() -> Iterator[Callable[..., Worker]]:
     ) -> Worker:
         settings = settings or Settings()
         key = (process_key(framework, settings), python, cpus, settings.memory)
-        if key not in started:
-            started[key] = SharedWorker(framework, settings, python=python, cpus=cpus)
-        return started[key]
+        worker = started.pop(key, None) or SharedWorker(
+            framework, settings, python=python, cpus=cpus
+        )
+        started[key] = worker
+        if len(started) > MOST:
+            started.pop(next(iter(started))).end()
+        return worker
 
     yield given
     for worker in started.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -86,10 +87,11 @@ def select(
     asked = _asked_variants(selection)
     plain = [operator for operator in usual if asked.issuperset(operator.variants)]
     wanted = {operator.target for operator in usual} if not selection.patterns else set()
+    all_named, usual_named, plain_named = map(ByName, (operators, usual, plain))
     for pattern in selection.patterns:
         # What has no public name is named by the form that returns its result.
-        found = find_matching(pattern, usual) if find_matching(pattern, plain) else []
-        found = found or _plainest(find_matching(pattern, operators))
+        found = usual_named.matching(pattern) if plain_named.matching(pattern) else []
+        found = found or _plainest(all_named.matching(pattern))
         if not found:
             raise unknown_operator(pattern, operators, functions)
         wanted.update(operator.target for operator in found)
@@ -152,10 +154,35 @@ def _plainest(operators: Iterable[Operator]) -> list[Operator]:
     return [operator for operator in listed if len(operator.variants) == fewest]
 
 
+class ByName:
+    """Operators by their names, which thousands of patterns look up."""
+
+    def __init__(self, operators: Iterable[Operator]) -> None:
+        self._operators = list(operators)
+        self._prefixes = {prefix for operator in self._operators for prefix in operator.prefixes}
+
+    @functools.cached_property
+    def _places(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for place, operator in enumerate(self._operators):
+            for name in operator.names:
+                found.setdefault(name, []).append(place)
+        return found
+
+    def matching(self, pattern: str) -> list[Operator]:
+        """Returns the operators that a pattern matches, in their order. Raises as
+        `make_matcher`."""
+        prefixes = filter(pattern.startswith, self._prefixes)
+        rests = (pattern[len(prefix) :] for prefix in prefixes)
+        places = {place for name in (pattern, *rests) for place in self._places.get(name, ())}
+        named = [self._operators[place] for place in sorted(places)]
+        found = [each for each in named if _without_prefix(pattern, each) in each.names]
+        return found or list(filter(make_matcher(pattern, self._operators), self._operators))
+
+
 def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
     """Returns the operators that a pattern matches. Raises as `make_matcher`."""
-    listed = list(operators)
-    return list(filter(make_matcher(pattern, listed), listed))
+    return ByName(operators).matching(pattern)
 
 
 def is_path(pattern: str) -> bool:
@@ -169,9 +196,9 @@ def split_paths(
     patterns: Iterable[str], operators: Sequence[Operator]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the patterns that are paths of callables and match no operator, and the others."""
-    listed = tuple(patterns)
-    paths = tuple(p for p in listed if is_path(p) and not find_matching(p, operators))
-    return paths, tuple(pattern for pattern in listed if pattern not in paths)
+    listed, named = tuple(patterns), ByName(operators)
+    paths = dict.fromkeys(p for p in listed if is_path(p) and not named.matching(p))
+    return tuple(paths), tuple(pattern for pattern in listed if pattern not in paths)
 
 
 def callable_at(framework: Framework, path: str, operators: Sequence[Operator]) -> Target:

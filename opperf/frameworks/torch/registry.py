@@ -247,9 +247,18 @@ def _operators(names: tuple[str, ...]) -> tuple[Operator, ...]:
     return tuple(registered.operator for registered in _read(names))
 
 
+_listed: tuple[str, ...] = ()
+
+
+def _list_names() -> tuple[str, ...]:
+    global _listed
+    _listed = registered_names()
+    return _listed
+
+
 def operators() -> tuple[Operator, ...]:
     """Returns every operator, sorted by name."""
-    return _operators(registered_names())
+    return _operators(_list_names())
 
 
 @functools.cache
@@ -259,6 +268,14 @@ def _by_name(names: tuple[str, ...]) -> dict[str, list[Registered]]:
         for name in registered.operator.names:
             named.setdefault(name, []).append(registered)
     return named
+
+
+def _named(name: str) -> list[Registered]:
+    """Returns the operators of a name, as they were when the registry was last listed."""
+    # The dispatcher takes milliseconds to list its names: only for one that is new.
+    if (found := _by_name(_listed).get(name)) is None:
+        found = _by_name(_list_names()).get(name, [])
+    return found
 
 
 def without_prefix(name: str) -> str:
@@ -273,7 +290,7 @@ def find(name: str) -> Registered | None:
     """Returns the operator of a name: the one whose own name it is, of overloads the default, else
     that of most tensors."""
     wanted = without_prefix(name)
-    named = _by_name(registered_names()).get(wanted, [])
+    named = _named(wanted)
     own = [found for found in named if found.operator.names[0] == wanted]
     return min(own or named, key=_rank, default=None)
 
@@ -290,7 +307,7 @@ def overloads(name: str) -> tuple[Operator, ...]:
     """Returns the operators of a name, without their overloads, the one that is meant by it
     first."""
     base = without_prefix(name)
-    named = _by_name(registered_names()).get(base, [])
+    named = _named(base)
     return tuple(
         registered.operator
         for registered in sorted(named, key=_rank)

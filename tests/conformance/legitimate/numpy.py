@@ -37,6 +37,7 @@ TABLE = (
 
 BY_DTYPE = {
     "complex64": (
+        Exempt(WITHOUT_IMAGINARY_PART, UNWRITTEN, "empty empty_like", sometimes=True),
         Exempt(
             WITHOUT_IMAGINARY_PART,
             CREATION,
