@@ -223,6 +223,15 @@ def test_a_gradient_is_that_of_its_inputs_alone_and_leaves_them_as_they_were():
     assert one.grad is None
 
 
+def test_head_gradients_are_in_the_order_of_the_output():
+    value = torch.ones(2, 8, 3, 3).contiguous(memory_format=torch.channels_last)
+    gradient = RecordedGradient(call_of(torch.channel_shuffle, value, 2), [value])
+    gradient.record()
+    (found,) = gradient.backward()
+    assert not found.is_contiguous()
+    assert found.is_contiguous(memory_format=torch.channels_last)
+
+
 def test_the_gradient_of_a_zero_derivative_is_a_gradient():
     value = torch.ones(3)
     gradient = RecordedGradient(call_of(torch.round, value), [value])

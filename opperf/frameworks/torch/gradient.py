@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.frameworks.torch import user_tensors
 from opperf.frameworks.torch.devices import is_out_of_memory
 from opperf.frameworks.torch.messages import refusal
 from opperf.frameworks.torch.tensors import layout_of, tensors
@@ -55,7 +56,10 @@ def head_code(output: torch.Tensor) -> str:
     drawn = f"({random} + {LEAST_HEAD})"
     if output.is_complex():
         drawn = f"({drawn} * {TURNED})"
-    return f"{drawn}.to({{out}}.dtype)"
+    # As the layers behind it leave it; in another order it would be converted in each pass.
+    _, _, order = user_tensors.place(output)
+    ordered = f", memory_format=torch.{order}" if order else ""
+    return f"{drawn}.to({{out}}.dtype{ordered})"
 
 
 def head(output: torch.Tensor) -> torch.Tensor:

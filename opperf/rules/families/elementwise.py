@@ -145,7 +145,7 @@ class ShapePair(NamedTuple):
 
 
 ALIKE: Roles = {WHY: "two matrices of one shape: nothing is broadcast"}
-CONDITIONS: Roles = {WHY: "boolean masks, as conditions to choose rows: a byte for each element"}
+CONDITIONS: Roles = {WHY: "boolean masks, as conditions that are combined: a byte for each element"}
 
 
 def alike(size: Preset) -> tuple[ShapePair, ...]:

@@ -263,8 +263,10 @@ OWN: dict[str, Variants] = {
         ),
     },
     "random.multinomial": lambda size: {
-        "20 votes on eight parties, as polls: binomial draws, one after another": call(
-            n=20.0, p=fixed(COLOURS, fill=SIMPLEX), shape=(size.extent(1000), COLOURS)
+        why: call(n=n, p=fixed(COLOURS, fill=SIMPLEX), shape=(size.extent(1000), COLOURS))
+        for n, why in (
+            (1000.0, "a thousand votes on eight parties, as polls: binomial draws by rejection"),
+            (20.0, "20 words of eight topics, as short texts: binomial draws by inversion"),
         )
     },
     "random.multivariate_normal": lambda size: {

@@ -85,15 +85,15 @@ SAMPLES: dict[str, Fill] = {
 
 @FAMILIES.add(*SAMPLES)
 def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row of samples for each distribution, for the density and for its logarithm."""
+    """A row of samples for each distribution, and a distribution for each sample."""
     (rows, columns), *_ = drawn(operator, size)
     sample, *parameters = (parameter.name for parameter in operator.tensors)
     data = tensor(rows, columns, fill=entry_of(SAMPLES, operator))
-    others = {name: tensor(rows, fill=PARAMETERS[name]) for name in parameters}
-    for logarithm, why in (
-        (False, "likelihoods of rows of samples, as the weights of a particle filter"),
-        (True, "log-likelihoods of rows of samples, as the loss of probabilistic forecasts"),
+    for logarithm, shape, why in (
+        (False, (rows,), "likelihoods of rows of samples, as the weights of a particle filter"),
+        (True, (rows, columns), "a log-likelihood of each sample, as the loss of forecasts"),
     ):
+        others = {name: tensor(*shape, fill=PARAMETERS[name]) for name in parameters}
         yield {sample: data, **others, "is_log": logarithm, WHY: why}
 
 

@@ -102,11 +102,15 @@ REGRESSIONS = {
 
 @FAMILIES.add(*REGRESSIONS, replaces="its gradient is that of a loss, which labels decide")
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Predictions and labels, several numbers for each sample."""
+    """Predictions and labels, several numbers or one for each sample."""
     fill, why = entry_of(REGRESSIONS, operator)
-    for shape, what in ((square(size), "a large batch"), (in_cache(size), "a small batch, cached")):
-        made: Arguments = {"data": tensor(*shape), "label": fixed(*shape, fill=fill)}
-        yield {**made, WHY: why.format(what)}
+    rows = [(square(size), why.format("a large batch"))]
+    if operator.name == "LogisticRegressionOutput":
+        rows.append(((size.extent(16384), 1), "a click or none for each of many ads: one column"))
+    else:
+        rows.append((in_cache(size), why.format("a small batch, cached")))
+    for shape, shown in rows:
+        yield {"data": tensor(*shape), "label": fixed(*shape, fill=fill), WHY: shown}
 
 
 @FAMILIES.add("SVMOutput", replaces="its gradient is that of a loss, which labels decide")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.bert import FEED_FORWARD, few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import outputs
 from opperf.rules.image_shapes import network_maps
@@ -24,6 +27,9 @@ from opperf.rules.variants import Row, Variants, add_rows
 
 FAMILIES = Families()
 
+CLASSIFIER = "ResNet-50, its classifier of a batch"
+WIDENING = "BERT-base, feed-forward block, widening tokens"
+
 FLOAT, WIDE, SIGNED, UNSIGNED = "float32", "int32", "int8", "uint8"
 """Dtypes of numbers that are not quantised, of sums of products, and of quantised numbers."""
 
@@ -42,6 +48,11 @@ LOWEST = {SIGNED: -LIMIT, UNSIGNED: 0.0}
 
 DIGITS = {SIGNED: below(128, start=-127), UNSIGNED: below(256), WIDE: below(SUM, start=-SUM)}
 """Integers that represent the range, by dtype."""
+
+
+def _tokens(size: Preset) -> Shape:
+    *tokens, width = few_sentences(size)
+    return (math.prod(tokens), width)
 
 
 def real(*shape: int) -> TensorSpec:
@@ -277,17 +288,17 @@ VARIANTS: dict[str, Variants] = {
     },
     "_contrib_quantized_fully_connected": lambda size: {
         why: call(
-            data=digits(*square(size), dtype=dtype),
-            weight=digits(square(size)[1], square(size)[1]),
-            bias=digits(square(size)[1]),
+            data=digits(rows, width, dtype=dtype),
+            weight=digits(units, width),
+            bias=digits(units),
             **ends("min_data", "max_data", dtype),
             **ends("min_weight", "max_weight"),
             **ends("min_bias", "max_bias"),
-            num_hidden=square(size)[1],
+            num_hidden=units,
         )
-        for dtype, why in (
-            (UNSIGNED, "a layer as wide as its input, behind a ReLU: unsigned by signed numbers"),
-            (SIGNED, "a layer as wide as its input, of signed numbers alone"),
+        for dtype, (rows, width), units, why in (
+            (UNSIGNED, (size.batch, 2048), 1000, f"{CLASSIFIER}: unsigned by signed numbers"),
+            (SIGNED, _tokens(size), FEED_FORWARD, f"{WIDENING}: signed numbers alone"),
         )
     },
     "_contrib_intgemm_maxabsolute": lambda size: [

@@ -318,7 +318,8 @@ VARIANTS: dict[str, Variants] = {
     # Predictions for every word of few documents, of which few are right.
     "LinearRegressionOutput LogisticRegressionOutput": lambda size: {
         "sparse labels, few of many, for extreme classification": call(
-            data=tensor(*text_shape(size, FEW_DOCUMENTS)), label=few_texts(size, BOOLEAN)
+            data=tensor(*text_shape(size, FEW_DOCUMENTS)),
+            label=few_texts(size, Fill("constant", 1.0)),
         )
     },
     "sum mean": lambda size: [

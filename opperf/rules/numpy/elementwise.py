@@ -227,7 +227,7 @@ ROWS: dict[str, Variants] = {
 add_rows(FAMILIES.add, ROWS)
 
 
-@FAMILIES.also("power")
+@FAMILIES.also("power", "float_power")
 def squares(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Squares, for which there is no general power."""
     yield {"x1": fixed(*square(size)), "x2": 2, WHY: "squares of errors: one exponent for all"}

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
+from opperf.rules.domains import WHOLE_DTYPE
 from opperf.rules.families import sorting
 from opperf.rules.families.indexing import indices, mask
 from opperf.rules.numpy.names import alike
@@ -49,7 +50,8 @@ def sets(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (line(size), "as many possible numbers as elements, as the identifiers of a batch"),
         (vector(size), "each number many times, as a column of categories"),
     ):
-        yield {**{name: fixed(*shape, fill=below(count)) for name in required}, WHY: why}
+        whole = fixed(*shape, fill=below(count), dtype=WHOLE_DTYPE)
+        yield {**dict.fromkeys(required, whole), WHY: why}
 
 
 ROWS: dict[str, Variants] = {

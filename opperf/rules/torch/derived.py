@@ -26,6 +26,7 @@ for _names in (
     "upsample_nearest2d.default embedding.default embedding_dense_backward index_select.default",
     "gather.default cat.default clone.default copy_ index_put.default index_copy.default",
     "slice_scatter",
+    "mean.default sum.default",
 ):
     FAMILIES.derive(IN_BFLOAT16, _names)
 FAMILIES.derive(IN_BFLOAT16, "argmax.default log_softmax.int logsumexp.default", DECODE)

@@ -85,7 +85,7 @@ def label_of(key: str) -> str:
 
 REPEATED = frozenset(
     {
-        *("aten::nll_loss_backward", "aten::nll_loss_forward"),
+        *("aten::mean", "aten::nll_loss_backward", "aten::nll_loss_forward", "aten::sum"),
         *("aten::upsample_bilinear2d.vec", "aten::upsample_bilinear2d_backward"),
     }
 )

@@ -56,12 +56,13 @@ def coordinates(extent: int) -> TensorSpec:
 
 
 EDGES = "each image's derivatives by row and column, as an edge-aware loss takes them"
-ALONG_ROWS = "each image's derivatives along its rows, as a horizontal edge detector"
+SLOPES = "slopes of maps of heights by row and column, whose pixels are a distance apart"
+ALONG_ROWS = "slopes of maps of heights along their rows, whose pixels are a distance apart"
 
 
 def gradients(**how: Argument) -> Variants:
     """Images for their derivatives, with the same further arguments at every size."""
-    why = EDGES if isinstance(how.get("dim"), tuple) else ALONG_ROWS
+    why = (SLOPES if "spacing" in how else EDGES) if isinstance(how["dim"], tuple) else ALONG_ROWS
     return lambda size: {why: call(self=_image(size), **how)}
 
 
@@ -133,6 +134,15 @@ FURTHER: dict[str, Variants] = {
         for axes, what in (((2, 3), "pixels of each image"), ((0, 2, 3), "pixels of all images"))
     },
     "segment_reduce.default": _by_offsets,
+    "frobenius_norm.dim": lambda size: {
+        "a layer's weights as one vector, as to clip a gradient": call(
+            self=tensor(*square(size)), dim=(0, 1)
+        ),
+        "columns, as to prune units: a row apart": call(self=tensor(*square(size)), dim=(0,)),
+    },
+    "mean.default": lambda size: {
+        f"a batch's losses: {MOSTLY_DISPATCH}": call(self=tensor(size.extent(128)))
+    },
     "sum.default": lambda size: {
         "the keys that queries of BERT-base see, as booleans to be counted": call(
             self=fixed(*scores(size), fill=PADDED, dtype="bool")

@@ -170,7 +170,9 @@ def coordinates(sized: bool) -> Variants:
 def products(first: str, second: str, *layouts: str, **options: Argument) -> Variants:
     """The configurations of a product of a sparse matrix and a dense one."""
     return lambda size: {
-        LAYOUTS[layout]: call(**{first: graph(layout, size), second: vectors(size)}, **options)
+        LAYOUTS[layout]: call(
+            **{first: graph(layout, size, gradient=False), second: vectors(size)}, **options
+        )
         for layout in layouts
     }
 
@@ -235,7 +237,7 @@ VARIANTS: dict[str, Variants] = {
     },
     "_sparse_mm.default": products("sparse", "dense", "coo", "csr"),
     "_sparse_mm.reduce": lambda size: {
-        why: call(sparse=graph("csr", size), dense=vectors(size), reduce=reduce)
+        why: call(sparse=graph("csr", size, gradient=False), dense=vectors(size), reduce=reduce)
         for reduce, why in (
             ("sum", "sums of neighbours' vectors, as GIN"),
             ("mean", "means of neighbours' vectors, as GraphSAGE"),
@@ -243,7 +245,9 @@ VARIANTS: dict[str, Variants] = {
         )
     },
     "_sparse_addmm": lambda size: {
-        LAYOUTS["coo"]: call(self=vectors(size), mat1=graph("coo", size), mat2=vectors(size))
+        LAYOUTS["coo"]: call(
+            self=vectors(size), mat1=graph("coo", size, gradient=False), mat2=vectors(size)
+        )
     },
     "_sparse_sparse_matmul": lambda size: {
         "neighbours of nodes' neighbours": call(self=_graph_like(size), other=_graph_like(size))
