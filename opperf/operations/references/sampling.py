@@ -165,10 +165,15 @@ def shuffle(outputs: list[Array], data: Array) -> Pairs:
 
 
 def density(logarithm: Callable[..., Array]) -> Callable[..., Array]:
-    """The function of the density or its logarithm, with one set of parameters for each row."""
+    """The function of the density or its logarithm, with one set of parameters for each row or for
+    each sample."""
 
     def at(sample: Array, is_log: bool, **parameters: Array) -> Array:
-        made = logarithm(sample, **{name: value[:, None] for name, value in parameters.items()})
+        of_each = {
+            name: value if value.ndim == sample.ndim else value[:, None]
+            for name, value in parameters.items()
+        }
+        made = logarithm(sample, **of_each)
         return made if is_log else np.exp(made)
 
     return at

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.bert import HEADS, UNITS, WIDTH
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
@@ -241,8 +242,8 @@ VARIANTS: dict[str, Variants] = {
         "a product of matrices: nothing to bring into another order": call(
             x=tensor(*square(size)), y=tensor(square(size)[1], square(size)[0]), axes=1
         ),
-        "sums over heads and their elements, as the layer behind attention": call(
-            x=tensor(square(size)[0], 16, 32), y=tensor(16, 32, 64), axes=2
+        "sums over heads and their elements, as the layer behind BERT-base's attention": call(
+            x=tensor(square(size)[0], HEADS, WIDTH), y=tensor(HEADS, WIDTH, UNITS), axes=2
         ),
         "sums over batch and time, as the gradient of a dense layer's weights: one copied": call(
             x=tensor(*cube(size)), y=tensor(*cube(size)), axes=((0, 1), (0, 1))

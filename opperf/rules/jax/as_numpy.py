@@ -7,13 +7,14 @@ bits, as JAX has none of 64 unless it is asked for them.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec, map_tensors
-from opperf.operations.uses import Choice, Roles, Table, Use, Values
+from opperf.operations.uses import Choice, Roles, Table, Use, Values, only_if
 from opperf.rules.configurations import inputs_of
 from opperf.rules.jax.beside_numpy import as_returned, numpy_values, retold, with_further
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
@@ -163,6 +164,26 @@ def _use_of_numpy(use: Use, name: str) -> Use:
     return Use(use.operation, apply, to_arguments, to_roles=to_roles)
 
 
+WITHOUT_GRADIENT = frozenset(
+    {
+        *("equal", "greater", "greater_equal", "less", "less_equal", "not_equal"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"),
+    }
+)
+"""Operations without a gradient, whose pass over one array is one loop in XLA."""
+
+
+def without_repeats(entry: Use) -> Use:
+    """Returns the use, of these without what XLA reads as it reads a row: a number for each channel
+    or for all."""
+
+    def is_read_otherwise(roles: Roles) -> bool:
+        y = roles["y"]
+        return isinstance(y, TensorSpec) and len(y.shape) < 4 and math.prod(y.shape) > 1
+
+    return only_if(entry, is_read_otherwise) if entry.operation in WITHOUT_GRADIENT else entry
+
+
 def _operations() -> Table:
     table: Table = {}
     for name, entry in merged(NUMPY_MODULES, "OPERATIONS").items():
@@ -172,7 +193,7 @@ def _operations() -> Table:
             uses = {value: _use_of_numpy(use, name) for value, use in entry.uses.items()}
             table[PREFIX + name] = Choice(entry.argument, uses)
         else:
-            table[PREFIX + name] = _use_of_numpy(entry, name)
+            table[PREFIX + name] = without_repeats(_use_of_numpy(entry, name))
     return table
 
 

@@ -15,6 +15,8 @@ from opperf.rules.registering import Families, Rows
 from opperf.rules.shapes import cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
+    COMPLEX,
+    NORMAL,
     ONES,
     POSITIVE,
     ZEROS,
@@ -133,13 +135,18 @@ def mapped(size: Preset) -> Rows:
     }
 
 
+NEARLY_ONE = between(0.69, 0.7)
+"""Both parts of a state's factor of one step: of an absolute value just below one."""
+
+
 def associative(size: Preset) -> Rows:
     """Prefixes of sequences, computed in parallel."""
     time, batch, width = steps(size)
-    decays = tensor(time, batch, width, fill=between(0.8, 1.0))
+    states = (size.extent(2048), 256)
+    turns = [tensor(*states, fill=fill, dtype=COMPLEX) for fill in (NEARLY_ONE, NORMAL)]
     return {
-        "S5's and Mamba's recurrence h = a h + b over time, in parallel": call(
-            fn=body("linear_recurrence"), elems=tensors([decays, tensor(time, batch, width)])
+        "S5's recurrence h = a h + b over 2048 steps, of 256 complex states, in parallel": call(
+            fn=body("linear_recurrence"), elems=tensors(turns)
         ),
         "sums of the prefixes of rows, as a cumulative sum in logarithmic depth": call(
             fn=lax("add"), elems=tensor(*square(size)), axis=1

@@ -216,13 +216,19 @@ def columns_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 
 def columns_roles(
-    lhs: Array, filter_shape: Shape, window_strides: Shape, padding: Any
+    lhs: Array,
+    filter_shape: Shape,
+    window_strides: Shape,
+    padding: Any,
+    dimension_numbers: Orders | None = None,
 ) -> dict[str, Any]:
     """A window's inputs, with the border as a part of the maps."""
     once = (1,) * len(filter_shape)
-    pairs = _pairs(padding, lhs.shape[2:], filter_shape, window_strides, once)
+    usual = channels_first(len(filter_shape))
+    maps = _reordered(lhs, (dimension_numbers or usual)[0], usual[0])
+    pairs = _pairs(padding, maps.shape[2:], filter_shape, window_strides, once)
     return {
-        "data": _with_border(lhs, pairs),
+        "data": _with_border(maps, pairs),
         "kernel": filter_shape,
         "stride": window_strides,
         "dilation": once,
@@ -231,8 +237,17 @@ def columns_roles(
 
 
 def as_maps(made: Array, arguments: Values) -> Array:
-    """Columns as maps: of the extents that windows of stride one and a border have, the input's."""
-    return made.reshape(*made.shape[:2], *arguments["lhs"].shape[2:])
+    """Columns as maps of the windows' extents, in the order of the input's axes."""
+    roles = columns_roles(**arguments)
+    extents = (
+        (extent - k) // step + 1
+        for extent, k, step in zip(
+            roles["data"].shape[2:], roles["kernel"], roles["stride"], strict=True
+        )
+    )
+    maps = made.reshape(*made.shape[:2], *extents)
+    usual = channels_first(maps.ndim - 2)
+    return _reordered(maps, usual[2], (arguments.get("dimension_numbers") or usual)[2])
 
 
 CONVOLUTION = use("convolution", convolution_roles, as_called, convolution_arguments)
@@ -300,6 +315,22 @@ def enlarged(size: Preset) -> Iterable[Arguments]:
         yield {**made, "strides": steps, WHY: why}
 
 
+def patches(size: Preset) -> Iterable[Arguments]:
+    """Windows of images and maps, channels last as Flax has them."""
+    for why, shape, side, step in (
+        ("ViT's patches of 16 x 16 pixels, channels last: none overlap", photographs(size), 16, 16),
+        ("each pixel's 3 x 3 neighbours, channels last", feature_maps(size), 3, 1),
+    ):
+        yield {
+            "lhs": tensor(*last(shape)),
+            "filter_shape": (side, side),
+            "window_strides": (step, step),
+            "padding": "VALID" if side == step else "SAME",
+            "dimension_numbers": channels_last(2),
+            WHY: why,
+        }
+
+
 def by_word(size: Preset) -> Iterable[Arguments]:
     """A layer over sound."""
     yield {
@@ -312,7 +343,12 @@ def by_word(size: Preset) -> Iterable[Arguments]:
 
 
 # Beside the layers of all frameworks.
-FURTHER = {"lax.conv": by_word, "lax.conv_general_dilated": of_flax, "lax.conv_transpose": enlarged}
+FURTHER = {
+    "lax.conv_general_dilated_patches": patches,
+    "lax.conv": by_word,
+    "lax.conv_general_dilated": of_flax,
+    "lax.conv_transpose": enlarged,
+}
 add_rows(FAMILIES.also, FURTHER)
 
 

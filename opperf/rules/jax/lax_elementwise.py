@@ -10,7 +10,7 @@ from opperf.operations.uses import Choice, Roles, Table, Use, merge, only_if, us
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import PAIRS
 from opperf.rules.families.elementwise import broadcasting
-from opperf.rules.jax.as_numpy import narrowed
+from opperf.rules.jax.as_numpy import narrowed, without_repeats
 from opperf.rules.registering import Families
 from opperf.rules.shapes import FEW, slim, square, tiny
 from opperf.rules.sizes import Preset
@@ -122,7 +122,10 @@ GAMMA = "a x"
 
 BINARY: Table = merge(
     uses(TWO_SAME_NAME, "x y", LAX),
-    {f"lax.{name}": use(operation, "x y") for name, operation in TWO_RENAMED.items()},
+    {
+        f"lax.{name}": without_repeats(use(operation, "x y"))
+        for name, operation in TWO_RENAMED.items()
+    },
     {
         "lax.betainc": use("betainc", "a b x"),
         "lax.igamma": use("gammainc", GAMMA),

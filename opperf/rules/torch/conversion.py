@@ -134,8 +134,8 @@ ASKED = {
     for names, why in (
         ("can_cast", "whether numbers of one type may be written to an output of another"),
         ("promote_types result_type", "the type of a result, which arithmetic finds first"),
-        ("dim numel size stride storage_offset", "a shape or strides, as kernels read them"),
-        ("sym_numel sym_size sym_storage_offset sym_stride", "a dynamic graph's shape or strides"),
+        ("dim numel size stride storage_offset", "an extent or a stride, as kernels read them"),
+        ("sym_numel sym_size sym_storage_offset sym_stride", "an extent or a stride, dynamic"),
         ("is_contiguous sym_is_contiguous", "whether elements are side by side, before a view"),
         ("is_complex is_floating_point is_signed", "the kind of numbers, to choose a kernel by"),
         ("is_conj is_neg", "whether a conjugate or a negative has yet to be computed"),

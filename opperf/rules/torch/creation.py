@@ -193,17 +193,17 @@ FRAME = 400
 SIDE_LOBES = 14.0
 """A Kaiser window's parameter for side lobes about 100 dB down."""
 
-HANN = 0.5
-"""Both parameters of Hann's window among Hamming's."""
+ALPHA, BETA = 0.54, 0.46
+"""Parameters of Hamming's window."""
 
 
 @FAMILIES.category("window")
 def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The length of a window, of a frame and of a long signal."""
-    beta = SIDE_LOBES if operator.name.startswith("kaiser") else HANN
-    shape: Arguments = {"periodic": False, "alpha": HANN, "beta": beta}
-    for length, why, tags in (
-        (FRAME, f"a frame of 25 ms of sound: {MOSTLY_DISPATCH}", (OUTSIDE, TINY)),
-        (vector(size)[0], "a window as long as a signal, before its Fourier transform", ()),
+    beta = SIDE_LOBES if operator.name.startswith("kaiser") else BETA
+    for length, periodic, why, tags in (
+        (FRAME, False, f"a frame of 25 ms of sound: {MOSTLY_DISPATCH}", (OUTSIDE, TINY)),
+        (vector(size)[0], True, "a window as long as a signal, before its Fourier transform", ()),
     ):
+        shape: Arguments = {"periodic": periodic, "alpha": ALPHA, "beta": beta}
         yield {"window_length": length, **taken(operator, shape), WHY: why, TAGS: tags}
