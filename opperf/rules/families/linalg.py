@@ -242,7 +242,7 @@ VARIANTS: dict[str, Variants] = {
         "a product of matrices: nothing to bring into another order": call(
             x=tensor(*square(size)), y=tensor(square(size)[1], square(size)[0]), axes=1
         ),
-        "sums over heads and their elements, as the layer behind BERT-base's attention": call(
+        "sums over heads and their elements, as the layer behind attention": call(
             x=tensor(square(size)[0], HEADS, WIDTH), y=tensor(HEADS, WIDTH, UNITS), axes=2
         ),
         "sums over batch and time, as the gradient of a dense layer's weights: one copied": call(

@@ -318,7 +318,7 @@ def enlarged(size: Preset) -> Iterable[Arguments]:
 def patches(size: Preset) -> Iterable[Arguments]:
     """Windows of images and maps, channels last as Flax has them."""
     for why, shape, side, step in (
-        ("ViT's patches of 16 x 16 pixels, channels last: none overlap", photographs(size), 16, 16),
+        ("patches of 16 x 16 pixels, for attention: none overlap", photographs(size), 16, 16),
         ("each pixel's 3 x 3 neighbours, channels last", feature_maps(size), 3, 1),
     ):
         yield {

@@ -26,6 +26,13 @@ LEAST = {"jnp": 230, "lax": 110, "scipy": 170}
 """Functions that are compared, at least, by the first word of their names."""
 
 
+@pytest.fixture(autouse=True)
+def compiled_calls_take_no_memory():
+    """A thousand compiled calls take gigabytes of a process that goes on with other tests."""
+    yield
+    jax.clear_caches()
+
+
 def groups() -> dict[str, Table]:
     """Returns the uses by the category of their functions."""
     found: dict[str, Table] = defaultdict(dict)
