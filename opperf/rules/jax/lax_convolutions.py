@@ -317,15 +317,15 @@ def enlarged(size: Preset) -> Iterable[Arguments]:
 
 def patches(size: Preset) -> Iterable[Arguments]:
     """Windows of images and maps, channels last as Flax has them."""
-    for why, shape, side, step in (
-        ("patches of 16 x 16 pixels, for attention: none overlap", photographs(size), 16, 16),
-        ("each pixel's 3 x 3 neighbours, channels last", feature_maps(size), 3, 1),
+    for why, shape, side, step, padding in (
+        ("a vision transformer's patches: none overlap", photographs(size), 16, 16, "VALID"),
+        ("each pixel's 3 x 3 neighbours, channels last", feature_maps(size), 3, 1, "SAME"),
     ):
         yield {
             "lhs": tensor(*last(shape)),
             "filter_shape": (side, side),
             "window_strides": (step, step),
-            "padding": "VALID" if side == step else "SAME",
+            "padding": padding,
             "dimension_numbers": channels_last(2),
             WHY: why,
         }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from opperf.model import Fill, Operator
 from opperf.operations.uses import Table, use
@@ -12,7 +13,7 @@ from opperf.rules.deviations import OF_LOSS
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.image_shapes import feature_maps
 from opperf.rules.registering import Families, entry_of
-from opperf.rules.shapes import in_cache, square
+from opperf.rules.shapes import Shape, in_cache, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
@@ -92,25 +93,47 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
 TARGET = between(-1.0, 1.0)
 """Fill of labels, other than predictions': equal specs make equal data, and a gradient of zero."""
 
+CACHED = "a small batch, cached"
+
+
+class Regression(NamedTuple):
+    """The inputs of a regression."""
+
+    labels: Fill
+    large: str
+    """Why there are several numbers for each sample."""
+    other: str
+    """Why another shape is measured."""
+    shape: Callable[[Preset], Shape] = in_cache
+    """That shape."""
+
+
 REGRESSIONS = {
-    "LinearRegressionOutput": (TARGET, "squared differences of {}, as an autoencoder's"),
-    "MAERegressionOutput": (TARGET, "absolute differences of {}, like restored images"),
-    "LogisticRegressionOutput": (BOOLEAN, "a yes or no for each of about a thousand tags of {}"),
+    "LinearRegressionOutput": Regression(
+        TARGET,
+        "squared differences of a large batch, as an autoencoder's",
+        f"squared differences of {CACHED}, as an autoencoder's",
+    ),
+    "MAERegressionOutput": Regression(
+        TARGET,
+        "absolute differences of a large batch, like restored images",
+        f"absolute differences of {CACHED}, like restored images",
+    ),
+    "LogisticRegressionOutput": Regression(
+        BOOLEAN,
+        "a yes or no for each of about a thousand tags of a large batch",
+        "a click or none for each of many ads: one column",
+        lambda size: (size.extent(16384), 1),
+    ),
 }
-"""Fill of a regression's labels, and why there are several numbers for each sample."""
 
 
 @FAMILIES.add(*REGRESSIONS, replaces="its gradient is that of a loss, which labels decide")
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions and labels, several numbers or one for each sample."""
-    fill, why = entry_of(REGRESSIONS, operator)
-    rows = [(square(size), why.format("a large batch"))]
-    if operator.name == "LogisticRegressionOutput":
-        rows.append(((size.extent(16384), 1), "a click or none for each of many ads: one column"))
-    else:
-        rows.append((in_cache(size), why.format("a small batch, cached")))
-    for shape, shown in rows:
-        yield {"data": tensor(*shape), "label": fixed(*shape, fill=fill), WHY: shown}
+    one = entry_of(REGRESSIONS, operator)
+    for shape, why in ((square(size), one.large), (one.shape(size), one.other)):
+        yield {"data": tensor(*shape), "label": fixed(*shape, fill=one.labels), WHY: why}
 
 
 @FAMILIES.add("SVMOutput", replaces="its gradient is that of a loss, which labels decide")
